@@ -1,0 +1,92 @@
+// Package limits holds every number that the parts of the system must agree
+// on, with the relations between them tested. What an operator may change is
+// in pkg/config, with these as defaults.
+package limits
+
+import "time"
+
+// Time.
+const (
+	// WorkerTimeout is Lambda's own limit; template.yaml sets it.
+	WorkerTimeout = 900 * time.Second
+	// LegMargin is what a leg leaves of the function's time to save and send.
+	LegMargin = 30 * time.Second
+	// Lease is how long a claim holds without a renewal; it is renewed at a third.
+	Lease = 30 * time.Second
+	// Slack is how far two machines' clocks may differ.
+	Slack = 5 * time.Second
+	// Visibility hides a claimed message until the lease and the slack are over.
+	Visibility = Lease + Slack
+	// QueueVisibility counts only for what dies before its claim: AWS's advice of
+	// six times the function's timeout.
+	QueueVisibility = 6 * WorkerTimeout
+	// CancelPoll is how often a running tool's task is read for a cancel (R-X3).
+	CancelPoll = 2 * time.Second
+	// ReportEvery is the least time between two writes of progress.
+	ReportEvery = time.Second
+	// CancelGrace is what a tool has to return after its context has ended.
+	CancelGrace = 10 * time.Second
+	// ExpiryMargin is how long before its TTL a task's running tool is ended, so
+	// that the outcome can still be saved and read.
+	ExpiryMargin = 30 * time.Second
+	// MaxDelay is the longest that SQS delays a message.
+	MaxDelay = 900 * time.Second
+	// OverdueAfter is how long after its last dispatch an idle task is woken by a
+	// read; doubled with each such wake-up up to OverdueMost.
+	OverdueAfter = 15 * time.Minute
+	OverdueMost  = 6 * time.Hour
+	// StoredExpiryLag is how long behind the logical expiry the database's own is,
+	// and PartExpiryLag that of a task's steps and blobs.
+	StoredExpiryLag = 24 * time.Hour
+	PartExpiryLag   = 48 * time.Hour
+	// RequestStateTTL bounds how long a multi round-trip call may wait for its answers.
+	RequestStateTTL = time.Hour
+)
+
+// A tool's defaults.
+const (
+	TTL             = 24 * time.Hour
+	Retention       = 24 * time.Hour
+	PollInterval    = time.Second
+	MaxPollInterval = 15 * time.Second
+	Attempts        = 3
+)
+
+// Counts.
+const (
+	// MaxReceives is how often a message is received before the dead-letter queue.
+	MaxReceives = 10
+	// MaxHops bounds the messages that one task sends for itself: three weeks of
+	// 15-minute hops.
+	MaxHops = 2000
+	// MaxQuestions is how many of a task's questions may be open at once.
+	MaxQuestions = 64
+	// MaxSteps is how many steps a task may record.
+	MaxSteps = 1000
+	// MaxJSONDepth bounds the nesting of a request.
+	MaxJSONDepth = 64
+	// PageSize is how many tools one tools/list answer holds.
+	PageSize = 100
+)
+
+// Bytes.
+const (
+	// MaxBody is the largest HTTP request: arguments of MaxArguments with every
+	// character escaped, and the envelope. Lambda's own end is 6 MB.
+	MaxBody = 4 << 20
+	// MaxArguments is the largest arguments object, as JSON.
+	MaxArguments = 1 << 20
+	// MaxResult is the largest result, as JSON.
+	MaxResult = 4 << 20
+	// MaxAnswer is the largest answer to one question, as JSON.
+	MaxAnswer = 256 << 10
+	// MaxStep is the largest recorded value of a step, as JSON.
+	MaxStep = 4 << 20
+	// MaxStatusMessage is the longest status message; longer ones are cut.
+	MaxStatusMessage = 1 << 10
+	// InlineItem is the size of a task item above which payloads move out of it:
+	// a save costs one write unit a KB.
+	InlineItem = 1 << 10
+	// BlobPiece is the largest piece of a payload: below the 400 KB item limit.
+	BlobPiece = 350 << 10
+)
