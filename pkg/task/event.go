@@ -96,9 +96,10 @@ func beginFree(t Task, e Event, holder string, now time.Time) error {
 	return nil
 }
 
-// touch marks a change that a client can see; the time never goes back (R-P4).
+// touch marks a change that a client can see, to the millisecond that is stored
+// and shown; the time never goes back (R-P4).
 func (t *Task) touch(now time.Time) {
-	if now.After(t.UpdatedAt) {
+	if now = now.UTC().Truncate(time.Millisecond); now.After(t.UpdatedAt) {
 		t.UpdatedAt = now
 	}
 }
@@ -120,5 +121,5 @@ func (t *Task) end(s Status, outcome Payload, message string, now time.Time) {
 	t.Lease, t.CancelRequested, t.Awaiting, t.WakeAt = nil, false, "", time.Time{}
 	t.Inputs, t.Callbacks = nil, nil
 	t.touch(now)
-	t.TTL = max(t.TTL, now.Sub(t.CreatedAt)+t.Retention)
+	t.TTL = max(t.TTL, (now.Sub(t.CreatedAt) + t.Retention).Truncate(time.Millisecond))
 }

@@ -26,9 +26,10 @@ func Claim(t Task, holder string, lease time.Duration, now time.Time) (Task, err
 		return t, fault.New(fault.Illegal, "task.Claim", "it is to be cancelled")
 	}
 	if t.Lease != nil {
-		if t.Attempts++; t.Attempts >= t.MaxAttempts {
+		if t.LastAttempt() {
 			return t, fault.New(fault.Illegal, "task.Claim", "its %d attempts are used up", t.MaxAttempts)
 		}
+		t.Attempts++
 	}
 	t.Claims++
 	t.Lease = &Lease{Run: t.Claims, Holder: holder, Until: now.Add(lease)}
@@ -41,6 +42,15 @@ func Claim(t Task, holder string, lease time.Duration, now time.Time) (Task, err
 		t.Callbacks[i].Delivered = true
 	}
 	return t, nil
+}
+
+// Adopt notes under which version of its tool a claimed task runs first: what it
+// records from then on is that version's, even if the task was made under another.
+func Adopt(t Task, version string) Task {
+	if t.Claims == 1 {
+		t.ToolVersion = version
+	}
+	return t
 }
 
 // Renew lets the worker that holds the lease go on until now+lease.
@@ -79,9 +89,10 @@ func Release(t Task, holder string, wakeAt time.Time, retry bool, now time.Time)
 	}
 	attempts := 0
 	if retry {
-		if attempts = t.Attempts + 1; attempts >= t.MaxAttempts {
+		if t.LastAttempt() {
 			return t, fault.New(fault.Illegal, "task.Release", "its %d attempts are used up", t.MaxAttempts)
 		}
+		attempts = t.Attempts + 1
 	}
 	t.stop()
 	t.Attempts = attempts

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"fmt"
 	"time"
 
 	"toolhost/pkg/limits"
@@ -32,6 +33,11 @@ type Owner struct {
 	Tenant  string
 	// Client is the OAuth client, and set only where there is no subject.
 	Client string
+}
+
+// Key names the owner: equal for equal owners only.
+func (o Owner) Key() string {
+	return fmt.Sprintf("%q %q %q %q", o.Issuer, o.Subject, o.Tenant, o.Client)
 }
 
 // Payload is a JSON value of any size. It is either here (Inline) or, when a
@@ -151,6 +157,9 @@ func (t Task) Leased(now time.Time) bool {
 func (t Task) HeldBy(holder string) bool {
 	return t.Lease != nil && holder != "" && t.Lease.Holder == holder
 }
+
+// LastAttempt reports whether the attempt that runs, or died, is the last one.
+func (t Task) LastAttempt() bool { return t.Attempts+1 >= t.MaxAttempts }
 
 // Outstanding are the questions that the client has still to answer (R-G2).
 func (t Task) Outstanding() []Input {

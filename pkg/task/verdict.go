@@ -41,7 +41,7 @@ func Judge(t Task, found bool, birth string, now time.Time) (Verdict, time.Durat
 		return Drop, 0
 	case now.Before(t.WakeAt):
 		return Replace, min(t.WakeAt.Sub(now), limits.MaxDelay)
-	case t.Lease != nil && t.Attempts+1 >= t.MaxAttempts:
+	case t.Lease != nil && t.LastAttempt():
 		return Exhaust, 0
 	}
 	return Run, 0

@@ -19,13 +19,15 @@ func Ask(t Task, holder string, questions []Input, now time.Time) (Task, error) 
 	if len(questions) == 0 {
 		return t, fault.New(fault.Illegal, "task.Ask", "no question")
 	}
-	t.Inputs = slices.Clone(t.Inputs)
+	next := t
+	next.Inputs = slices.Clone(t.Inputs)
 	for _, q := range questions {
-		if _, used := t.Input(q.Key); used {
+		if _, used := next.Input(q.Key); used {
 			return t, fault.New(fault.Illegal, "task.Ask", "the key %q was used before", q.Key)
 		}
-		t.Inputs = append(t.Inputs, Input{Key: q.Key, Method: q.Method, Params: q.Params})
+		next.Inputs = append(next.Inputs, Input{Key: q.Key, Method: q.Method, Params: q.Params})
 	}
+	t = next
 	t.Status = InputRequired
 	t.stop()
 	t.touch(now)
