@@ -56,6 +56,9 @@ const (
 const (
 	// MaxReceives is how often a message is received before the dead-letter queue.
 	MaxReceives = 10
+	// MaxRedrives is how often a message returns from the dead-letter queue before
+	// its task is failed.
+	MaxRedrives = 3
 	// MaxHops bounds the messages that one task sends for itself: three weeks of
 	// 15-minute hops.
 	MaxHops = 2000

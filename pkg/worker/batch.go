@@ -1,0 +1,57 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"toolhost/pkg/fault"
+)
+
+// Handle handles a batch from the task queue. It answers exactly the ids of the
+// messages that are to come back, and never an error: that would bring back the
+// whole batch.
+func (w *Worker) Handle(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
+	return w.each(ctx, e, w.act), nil
+}
+
+// DeadLetter handles a batch from the dead-letter queue in the same way: a task
+// whose message died there is sent again or failed, never forgotten.
+func (w *Worker) DeadLetter(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
+	return w.each(ctx, e, w.bury), nil
+}
+
+// each handles the records side by side, so that a long one leaves the others
+// their time, and reports those that failed or panicked.
+func (w *Worker) each(ctx context.Context, e events.SQSEvent, answer answer) events.SQSEventResponse {
+	errs := make([]error, len(e.Records))
+	var all sync.WaitGroup
+	for i, r := range e.Records {
+		all.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					errs[i] = panicked(p)
+				}
+			}()
+			errs[i] = w.judge(ctx, r, answer)
+		})
+	}
+	all.Wait()
+	failed := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		id := e.Records[i].MessageId
+		w.log.ErrorContext(ctx, "message comes back", "messageId", id, "receives", e.Records[i].Attributes["ApproximateReceiveCount"], "error", err)
+		failed.BatchItemFailures = append(failed.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: id})
+	}
+	return failed
+}
+
+func panicked(p any) error {
+	return fault.Wrap(fault.Internal, "worker", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+}

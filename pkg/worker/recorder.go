@@ -1,0 +1,104 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"toolhost/pkg/fault"
+	"toolhost/pkg/limits"
+	"toolhost/pkg/store"
+	"toolhost/pkg/task"
+)
+
+// saveTime is how long a save may take once its run's context has ended.
+const saveTime = 15 * time.Second
+
+// recorder keeps the finished steps of one run: a tool.Recorder over the store.
+type recorder struct {
+	store store.Store
+	task  task.Task
+
+	mu    sync.Mutex
+	steps map[string]json.RawMessage
+	fresh int // recorded in this run
+}
+
+// newRecorder loads what former runs recorded. A task's first run has none, and
+// asks for none.
+func newRecorder(ctx context.Context, s store.Store, t task.Task) (*recorder, error) {
+	r := &recorder{store: s, task: t, steps: map[string]json.RawMessage{}}
+	if t.Claims <= 1 {
+		return r, nil
+	}
+	steps, err := s.Steps(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range steps {
+		if r.steps[step.Name], err = s.Payload(ctx, t, step.Value); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// Recorded implements tool.Recorder.
+func (r *recorder) Recorded(name string) json.RawMessage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.steps[name]
+}
+
+// Names implements tool.Recorder, in order.
+func (r *recorder) Names() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names := make([]string, 0, len(r.steps))
+	for name := range r.steps {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Record implements tool.Recorder. A step that has finished is recorded even if
+// the run's context has just ended: else it would be done again. fault.TooLarge
+// past limits.MaxStep or limits.MaxSteps.
+func (r *recorder) Record(ctx context.Context, name string, value json.RawMessage) (json.RawMessage, error) {
+	if len(value) > limits.MaxStep {
+		return nil, fault.New(fault.TooLarge, "worker.Record", "the value of step %q has %d bytes, and a step may record %d", name, len(value), limits.MaxStep)
+	}
+	if r.count() >= limits.MaxSteps {
+		return nil, fault.New(fault.TooLarge, "worker.Record", "a task may record %d steps", limits.MaxSteps)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	defer cancel()
+	kept, err := r.store.PutStep(ctx, r.task, store.Step{Name: name, Value: task.NewPayload(value)})
+	if err != nil {
+		return nil, err
+	}
+	if value, err = r.store.Payload(ctx, r.task, kept.Value); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.steps[name] = value
+	r.fresh++
+	return value, nil
+}
+
+func (r *recorder) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.steps)
+}
+
+// progressed reports whether this run recorded a step.
+func (r *recorder) progressed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fresh > 0
+}

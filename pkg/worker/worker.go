@@ -1,0 +1,70 @@
+package worker
+
+import (
+	"log/slog"
+	"time"
+
+	"toolhost/pkg/clock"
+	"toolhost/pkg/fault"
+	"toolhost/pkg/limits"
+	"toolhost/pkg/queue"
+	"toolhost/pkg/store"
+	"toolhost/pkg/tool"
+)
+
+// Options is what a worker is made of. Tools, Store and Queue are required.
+type Options struct {
+	Tools *tool.Registry
+	Store store.Store
+	Queue queue.Queue
+	// Clock is the time; nil means the machine's.
+	Clock clock.Clock
+	// Log gets one line a message and one a run: ids, causes, outcomes and
+	// durations, never arguments, results or answers. nil discards them.
+	Log *slog.Logger
+	// Lease is how long a claim holds without a renewal; 0 means limits.Lease.
+	Lease time.Duration
+	// Exit is called, after the task has been settled, when a tool ignores the
+	// end of its context. On Lambda it ends the process, because a frozen and
+	// thawed function would go on running the tool; the message then comes back
+	// to a task that is settled. nil leaves the tool's goroutine to itself, which
+	// is right in a process that others share.
+	Exit func()
+}
+
+// Worker handles the messages of the task queue and of its dead-letter queue.
+// It is safe for concurrent use, and keeps nothing of one task for the next (R-V3).
+type Worker struct {
+	tools *tool.Registry
+	store store.Store
+	queue queue.Queue
+	clock clock.Clock
+	log   *slog.Logger
+	lease time.Duration
+	exit  func()
+}
+
+// New makes a worker. fault.Invalid if a required option is missing.
+func New(o Options) (*Worker, error) {
+	if o.Tools == nil || o.Store == nil || o.Queue == nil {
+		return nil, fault.New(fault.Invalid, "worker.New", "a worker needs tools, a store and a queue")
+	}
+	w := &Worker{tools: o.Tools, store: o.Store, queue: o.Queue, clock: o.Clock, log: o.Log, lease: o.Lease, exit: o.Exit}
+	if w.clock == nil {
+		w.clock = clock.System
+	}
+	if w.log == nil {
+		w.log = slog.New(slog.DiscardHandler)
+	}
+	if w.lease <= 0 {
+		w.lease = limits.Lease
+	}
+	if w.exit == nil {
+		w.exit = func() {}
+	}
+	return w, nil
+}
+
+// visibility hides a claimed message until its lease and the slack are over, so
+// that a killed worker's message is back when another may take over.
+func (w *Worker) visibility() time.Duration { return w.lease + limits.Slack }
