@@ -1,10 +1,10 @@
 package apigw
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
 	"strings"
+
+	"toolhost/pkg/jsonrpc"
 )
 
 // split sorts headers into those with one value, those with several, and cookies.
@@ -46,15 +46,5 @@ func prelude(status int, h http.Header, v2 bool) []byte {
 	} else {
 		p.Headers, p.MultiValueHeaders, p.Cookies = split(h)
 	}
-	return append(encode(p), make([]byte, 8)...)
-}
-
-func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(err) // strings, ints and maps of them
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return append(jsonrpc.Encode(p), make([]byte, 8)...)
 }

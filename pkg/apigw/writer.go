@@ -33,14 +33,6 @@ func snapshot(h http.Header) http.Header {
 	return h
 }
 
-// failure is the body of an error. It has no id: the request's was not read here.
-func failure(e *jsonrpc.Error) []byte {
-	return encode(struct {
-		Version string         `json:"jsonrpc"`
-		Error   *jsonrpc.Error `json:"error"`
-	}{"2.0", e})
-}
-
 // buffer keeps a whole response.
 type buffer struct {
 	header, sent http.Header
@@ -64,7 +56,7 @@ func (w *buffer) Write(p []byte) (int, error) {
 func (w *buffer) fail(status int, e *jsonrpc.Error) {
 	*w = buffer{header: http.Header{"Content-Type": {"application/json"}}}
 	w.WriteHeader(status)
-	w.body.Write(failure(e))
+	w.body.Write(jsonrpc.Failure(nil, e))
 }
 
 // answer is the whole answer in the event's own format.
@@ -76,13 +68,13 @@ func (w *buffer) answer(v2 bool) []byte {
 	w.WriteHeader(http.StatusOK)
 	if v2 {
 		one, cookies := joined(w.sent)
-		return encode(events.LambdaFunctionURLResponse{StatusCode: w.status, Headers: one, Body: body, IsBase64Encoded: isBase64, Cookies: cookies})
+		return jsonrpc.Encode(events.LambdaFunctionURLResponse{StatusCode: w.status, Headers: one, Body: body, IsBase64Encoded: isBase64, Cookies: cookies})
 	}
 	one, several, cookies := split(w.sent)
 	if len(cookies) > 0 {
 		several["Set-Cookie"] = cookies
 	}
-	return encode(events.APIGatewayProxyResponse{StatusCode: w.status, Headers: one, MultiValueHeaders: several, Body: body, IsBase64Encoded: isBase64})
+	return jsonrpc.Encode(events.APIGatewayProxyResponse{StatusCode: w.status, Headers: one, MultiValueHeaders: several, Body: body, IsBase64Encoded: isBase64})
 }
 
 // stream hands a response on as it is written.
@@ -119,5 +111,5 @@ func (w *stream) fail(status int, e *jsonrpc.Error) {
 	}
 	w.header = http.Header{"Content-Type": {"application/json"}}
 	w.WriteHeader(status)
-	w.body.Write(failure(e))
+	w.body.Write(jsonrpc.Failure(nil, e))
 }

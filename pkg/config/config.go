@@ -1,0 +1,144 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"toolhost/pkg/fault"
+	"toolhost/pkg/limits"
+)
+
+// Config is what a function is told. The package's documentation describes each
+// variable.
+type Config struct {
+	Table      string
+	QueueURL   string
+	KeysSecret string
+	// Keys are set if TOOLHOST_KEYS is; the newest first.
+	Keys      [][]byte
+	Auth      Auth
+	Streaming bool
+	Origins   []string
+	LogLevel  slog.Level
+	Limits    Limits
+}
+
+// Auth says who may call.
+type Auth string
+
+// AuthNone lets everybody call; all callers are one anonymous caller.
+const AuthNone Auth = "none"
+
+// Limits are the sizes in bytes that an operator may change.
+type Limits struct{ Body, Arguments, Result, Answer int }
+
+// Variable is one variable of the environment.
+type Variable struct {
+	Name string
+	// Default is what an empty variable means; "" if it may be empty.
+	Default  string
+	Required bool
+	set      func(*Config, string) error
+}
+
+// Variables lists all that Load reads, in the order of the documentation.
+var Variables = []Variable{
+	{"TOOLHOST_TABLE", "", true, text(func(c *Config) *string { return &c.Table })},
+	{"TOOLHOST_QUEUE_URL", "", true, text(func(c *Config) *string { return &c.QueueURL })},
+	{"TOOLHOST_KEYS_SECRET", "", false, text(func(c *Config) *string { return &c.KeysSecret })},
+	{"TOOLHOST_KEYS", "", false, setKeys},
+	{"TOOLHOST_AUTH", "", true, setAuth},
+	{"TOOLHOST_STREAMING", "false", false, setStreaming},
+	{"TOOLHOST_ORIGINS", "", false, setOrigins},
+	{"TOOLHOST_LOG_LEVEL", "info", false, setLogLevel},
+	{"TOOLHOST_MAX_BODY", strconv.Itoa(limits.MaxBody), false, size(func(c *Config) *int { return &c.Limits.Body })},
+	{"TOOLHOST_MAX_ARGUMENTS", strconv.Itoa(limits.MaxArguments), false, size(func(c *Config) *int { return &c.Limits.Arguments })},
+	{"TOOLHOST_MAX_RESULT", strconv.Itoa(limits.MaxResult), false, size(func(c *Config) *int { return &c.Limits.Result })},
+	{"TOOLHOST_MAX_ANSWER", strconv.Itoa(limits.MaxAnswer), false, size(func(c *Config) *int { return &c.Limits.Answer })},
+}
+
+// Load reads the environment through getenv (os.Getenv). The error, a
+// fault.Invalid, names every variable that is wrong, and never shows a value.
+func Load(getenv func(string) string) (Config, error) {
+	var c Config
+	var wrong []string
+	for _, v := range Variables {
+		value := getenv(v.Name)
+		if value == "" {
+			value = v.Default
+		}
+		if value == "" && !v.Required {
+			continue
+		}
+		if err := v.set(&c, value); err != nil {
+			wrong = append(wrong, v.Name+" "+err.Error())
+		}
+	}
+	if c.KeysSecret != "" && c.Keys != nil {
+		wrong = append(wrong, "TOOLHOST_KEYS and TOOLHOST_KEYS_SECRET are both set")
+	}
+	if wrong != nil {
+		return Config{}, fault.New(fault.Invalid, "config.Load", "%s", strings.Join(wrong, "; "))
+	}
+	return c, nil
+}
+
+func text(field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if value == "" {
+			return errors.New("is not set")
+		}
+		*field(c) = value
+		return nil
+	}
+}
+
+func size(field func(*Config) *int) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		n, err := strconv.Atoi(value)
+		if err != nil || n <= 0 {
+			return errors.New("is not a positive number of bytes")
+		}
+		*field(c) = n
+		return nil
+	}
+}
+
+func setAuth(c *Config, value string) error {
+	if c.Auth = Auth(value); c.Auth != AuthNone {
+		return fmt.Errorf("is not %q", AuthNone)
+	}
+	return nil
+}
+
+func setStreaming(c *Config, value string) (err error) {
+	if c.Streaming, err = strconv.ParseBool(value); err != nil {
+		return errors.New("is neither true nor false")
+	}
+	return nil
+}
+
+func setOrigins(c *Config, value string) error {
+	for origin := range strings.SplitSeq(value, ",") {
+		if origin = strings.TrimSpace(origin); origin == "" {
+			return errors.New("has an empty origin")
+		}
+		c.Origins = append(c.Origins, origin)
+	}
+	return nil
+}
+
+func setLogLevel(c *Config, value string) error {
+	if err := c.LogLevel.UnmarshalText([]byte(value)); err != nil {
+		return errors.New("is not debug, info, warn or error")
+	}
+	return nil
+}
+
+func setKeys(c *Config, value string) (err error) {
+	c.Keys, err = ParseKeys(value)
+	return err
+}

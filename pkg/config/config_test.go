@@ -1,0 +1,118 @@
+package config
+
+import (
+	"encoding/base64"
+	"log/slog"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"toolhost/pkg/fault"
+	"toolhost/pkg/limits"
+)
+
+func env(pairs ...string) func(string) string {
+	m := map[string]string{"TOOLHOST_TABLE": "t", "TOOLHOST_QUEUE_URL": "q", "TOOLHOST_AUTH": "none"}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = pairs[i+1]
+	}
+	return func(name string) string { return m[name] }
+}
+
+func TestLoad(t *testing.T) {
+	t.Run("defaults are the project's limits", func(t *testing.T) {
+		got, err := Load(env())
+		want := Config{Table: "t", QueueURL: "q", Auth: AuthNone, LogLevel: slog.LevelInfo,
+			Limits: Limits{limits.MaxBody, limits.MaxArguments, limits.MaxResult, limits.MaxAnswer}}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, %v; want %+v", got, err, want)
+		}
+	})
+	t.Run("everything set", func(t *testing.T) {
+		got, err := Load(env("TOOLHOST_KEYS_SECRET", "s", "TOOLHOST_STREAMING", "true", "TOOLHOST_ORIGINS", "https://a.example, *",
+			"TOOLHOST_LOG_LEVEL", "warn", "TOOLHOST_MAX_RESULT", "7"))
+		if err != nil || got.KeysSecret != "s" || !got.Streaming || got.LogLevel != slog.LevelWarn || got.Limits.Result != 7 ||
+			!reflect.DeepEqual(got.Origins, []string{"https://a.example", "*"}) {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+	t.Run("an error names the variable and not its value", func(t *testing.T) {
+		for name, value := range map[string]string{
+			"TOOLHOST_TABLE": "", "TOOLHOST_QUEUE_URL": "", "TOOLHOST_AUTH": "everyone", "TOOLHOST_STREAMING": "perhaps",
+			"TOOLHOST_ORIGINS": "a,,b", "TOOLHOST_LOG_LEVEL": "loud", "TOOLHOST_MAX_BODY": "-1", "TOOLHOST_MAX_RESULT": "1e6",
+			"TOOLHOST_KEYS": "tiny secret",
+		} {
+			_, err := Load(env(name, value))
+			if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if err != nil && value != "" && strings.Contains(err.Error(), value) {
+				t.Errorf("%s: the value is in %v", name, err)
+			}
+		}
+	})
+	t.Run("all errors at once", func(t *testing.T) {
+		_, err := Load(func(string) string { return "" })
+		for _, name := range []string{"TOOLHOST_TABLE", "TOOLHOST_QUEUE_URL", "TOOLHOST_AUTH"} {
+			if err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s is not in %v", name, err)
+			}
+		}
+	})
+	t.Run("keys come from one place", func(t *testing.T) {
+		_, err := Load(env("TOOLHOST_KEYS", strings.Repeat("k", 32), "TOOLHOST_KEYS_SECRET", "s"))
+		if !fault.Is(err, fault.Invalid) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestParseKeys(t *testing.T) {
+	a, b := strings.Repeat("a", 32), strings.Repeat("b", 40)
+	list := `["` + base64.StdEncoding.EncodeToString([]byte(b)) + `","` + base64.StdEncoding.EncodeToString([]byte(a)) + `"]`
+	t.Run("a generated string is a key", func(t *testing.T) {
+		got, err := ParseKeys(a + "\n")
+		if err != nil || len(got) != 1 || string(got[0]) != a {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+	t.Run("a list goes on with that key", func(t *testing.T) {
+		got, err := ParseKeys(list)
+		if err != nil || len(got) != 2 || string(got[0]) != b || string(got[1]) != a {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+	for name, bad := range map[string]string{
+		"short": "short-secret", "empty list": "[]", "not strings": `[1]`, "not base64": `["secret-secret-secret-secret-secret!"]`,
+		"short in the list": `["c2VjcmV0"]`, "broken JSON": `["c2VjcmV0"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseKeys(bad)
+			if err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "c2Vj") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// The table in the documentation is the table in the code.
+func TestDocumentation(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?m)^//\t(TOOLHOST_\w+) +(.*)$`).FindAllStringSubmatch(string(doc), -1)
+	if len(rows) != len(Variables) {
+		t.Fatalf("%d rows, %d variables", len(rows), len(Variables))
+	}
+	for i, v := range Variables {
+		if rows[i][1] != v.Name {
+			t.Errorf("row %d is %s, want %s", i, rows[i][1], v.Name)
+		}
+		if first, _, _ := strings.Cut(rows[i][2], " "); v.Required && first != "required" || v.Default != "" && first != v.Default {
+			t.Errorf("%s: row says %q, default is %q, required %v", v.Name, first, v.Default, v.Required)
+		}
+	}
+}
