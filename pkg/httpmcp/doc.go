@@ -1,0 +1,11 @@
+// Package httpmcp is Streamable HTTP: a server.Server as an http.Handler, to be
+// mounted at /mcp.
+//
+// It holds what belongs to HTTP alone: the method, Origin and Host, the media
+// type, the size of a body, and the form of the answer, which is JSON, or a
+// stream of server-sent events once a call sends something before its result. A
+// client that goes away ends its call's context. Nothing outlives a request, and
+// no session exists.
+//
+//	http.Handle("/mcp", httpmcp.New(s, httpmcp.Options{}))
+package httpmcp

@@ -1,0 +1,104 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"toolhost/pkg/jsonrpc"
+)
+
+// ServerInfo names the server in every result's _meta (R-H7).
+type ServerInfo struct {
+	Name    string `json:"name"`
+	Title   string `json:"title,omitempty"`
+	Version string `json:"version"`
+}
+
+// DiscoverResult answers server/discover.
+type DiscoverResult struct {
+	ResultType        string             `json:"resultType"`
+	SupportedVersions []string           `json:"supportedVersions"`
+	Capabilities      ServerCapabilities `json:"capabilities"`
+	Instructions      string             `json:"instructions,omitempty"`
+	TTLMs             int64              `json:"ttlMs"`
+	CacheScope        string             `json:"cacheScope"`
+}
+
+// ServerCapabilities are what the server can do.
+type ServerCapabilities struct {
+	Tools      struct{}            `json:"tools"`
+	Extensions map[string]struct{} `json:"extensions"`
+}
+
+// ListToolsResult answers tools/list.
+type ListToolsResult struct {
+	ResultType string            `json:"resultType"`
+	Tools      []json.RawMessage `json:"tools"`
+	NextCursor string            `json:"nextCursor,omitempty"`
+	TTLMs      int64             `json:"ttlMs"`
+	CacheScope string            `json:"cacheScope"`
+}
+
+// Acknowledgement is the empty result of tasks/update and tasks/cancel (R-U1, R-X1).
+type Acknowledgement struct {
+	ResultType string `json:"resultType"`
+}
+
+// ErrorResult is a tool result that tells the model what went wrong (R-H8).
+func ErrorResult(text string) json.RawMessage {
+	type content struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	return jsonrpc.Encode(struct {
+		ResultType string    `json:"resultType"`
+		Content    []content `json:"content"`
+		IsError    bool      `json:"isError"`
+	}{ResultComplete, []content{{"text", text}}, true})
+}
+
+// Stamp puts the server's name into a result's _meta and takes out what has no
+// place there (R-H7, R-P6). The other members stay as they are, in their order.
+// result must be an object.
+func Stamp(result json.RawMessage, info ServerInfo) (json.RawMessage, error) {
+	meta := map[string]json.RawMessage{}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(result))
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	out := make([]byte, 1, len(result)+160)
+	out[0] = '{'
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		start := len(out)
+		out = append(append(out, name...), ':')
+		isMeta := string(name) == `"_meta"`
+		value, err := dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		if isMeta {
+			out = out[:start]
+			if err := json.Unmarshal(value, &meta); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		out = append(append(out, value...), ',')
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	if meta == nil { // it said null
+		meta = map[string]json.RawMessage{}
+	}
+	delete(meta, MetaRelatedTask)
+	meta[MetaServerInfo] = jsonrpc.Encode(info)
+	out = append(append(out, `"_meta":`...), jsonrpc.Encode(meta)...)
+	return append(out, '}'), nil
+}

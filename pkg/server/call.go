@@ -1,0 +1,114 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"toolhost/pkg/jsonrpc"
+	"toolhost/pkg/protocol"
+	"toolhost/pkg/tool"
+)
+
+// callTool runs a tool, or makes a task of the call: the server decides, for
+// each call anew (R-N7).
+func (s *Server) callTool(ctx context.Context, c *call) (any, error) {
+	name, err := c.text("name")
+	if err != nil {
+		return nil, err
+	}
+	t, known := s.tools.Lookup(name)
+	if !known {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Unknown tool: %s", clip(name))
+	}
+	arguments := json.RawMessage(`{}`)
+	if given, there := c.params["arguments"]; there {
+		arguments = given
+	}
+	if arguments[0] != '{' {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params.arguments must be an object")
+	}
+	mode := t.Options().Task
+	if mode == tool.Required && !c.client.HasTasks() {
+		return nil, missing(protocol.NeedsTasks) // R-N3
+	}
+	if len(arguments) > s.limits.MaxArguments {
+		return toolError("The arguments have %d bytes; the limit is %d.", len(arguments), s.limits.MaxArguments), nil
+	}
+	r, err := s.resume(c, name, arguments)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Validate(arguments); err != nil {
+		return toolError("%s", err.Error()), nil // R-H8
+	}
+	durable := mode != tool.Never && c.client.HasTasks() && !t.Instant(arguments) // R-N2, R-N4, R-C5
+	deadline, cancel := s.withinMargin(ctx)
+	defer cancel()
+	if t.Options().Prepare != nil && r.Prepared == nil {
+		o := t.RunPrepare(deadline, s.run(c, name, arguments, r))
+		if o.Kind != tool.Done || o.ToolError {
+			return s.finish(ctx, c, name, arguments, r, o)
+		}
+		r = rounds{Count: r.Count, Prepared: o.Result}
+	}
+	if durable {
+		return s.createTask(ctx, c, t, arguments, r.Prepared)
+	}
+	call := s.run(c, name, arguments, r)
+	progress := newProgress(c)
+	call.Report = progress.report
+	o := t.Run(deadline, call)
+	progress.end()
+	return s.finish(ctx, c, name, arguments, r, o)
+}
+
+// withinMargin leaves time to answer before the function itself is ended.
+func (s *Server) withinMargin(ctx context.Context) (context.Context, context.CancelFunc) {
+	if end, limited := ctx.Deadline(); limited {
+		return context.WithDeadline(ctx, end.Add(-s.limits.Margin))
+	}
+	return ctx, func() {}
+}
+
+// run is the tool's call with all that is known so far.
+func (s *Server) run(c *call, name string, arguments json.RawMessage, r rounds) tool.Call {
+	return tool.Call{
+		Name: name, Arguments: arguments, Protocol: c.revision, Capabilities: c.client.Raw,
+		Prepared: r.Prepared, Answers: r.Answers, State: r.State, Now: s.clock.Now,
+	}
+}
+
+// finish is the answer to a call whose tool ran within the request.
+func (s *Server) finish(ctx context.Context, c *call, name string, arguments json.RawMessage, r rounds, o tool.Outcome) (any, error) {
+	if o.Cause != nil {
+		s.log.LogAttrs(ctx, slog.LevelError, "tool failed", slog.String("tool", name), slog.String("error", o.Cause.Error()))
+	}
+	switch o.Kind {
+	case tool.Done:
+		if len(o.Result) > s.limits.MaxResult {
+			return toolError("The result has %d bytes; the limit is %d.", len(o.Result), s.limits.MaxResult), nil
+		}
+		return o.Result, nil
+	case tool.Broken:
+		return nil, byTool(o.Error)
+	case tool.Lacks:
+		return nil, missing(o.Required) // R-N8
+	case tool.Asked:
+		return s.ask(c, name, arguments, r, o)
+	case tool.Slept, tool.Awaits:
+		return toolError("This tool has to wait, and can do so only as a task: call it from a client that supports tasks."), nil
+	case tool.Again:
+		return toolError("The tool could not finish now; call it again in %v.", o.After), nil
+	case tool.Stopped:
+		return toolError("The tool did not finish within the time of one request."), nil
+	}
+	return nil, errors.New("server: a run ended in a way that is not known")
+}
+
+// toolError is a result that tells the model what went wrong.
+func toolError(format string, args ...any) json.RawMessage {
+	return protocol.ErrorResult(fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,61 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"toolhost/pkg/fault"
+	"toolhost/pkg/protocol"
+	"toolhost/pkg/queue"
+	"toolhost/pkg/task"
+	"toolhost/pkg/tool"
+)
+
+// createTask makes a durable task of the call: put, then send, then answer. The
+// id leaves the server only after both have succeeded (R-C1, R-C2, invariant 1);
+// an item whose message could not be sent is known to nobody, and expires.
+func (s *Server) createTask(ctx context.Context, c *call, t *tool.Tool, arguments, prepared json.RawMessage) (any, error) {
+	id, err := uuid.NewRandom() // 122 bits from crypto/rand (R-C3)
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, "server.createTask", err)
+	}
+	birth, err := uuid.NewRandom()
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, "server.createTask", err)
+	}
+	now, o := s.clock.Now(), t.Options()
+	spec := task.Spec{
+		ID: id.String(), Birth: birth.String(), Owner: c.owner,
+		Tool: t.Name(), ToolVersion: o.Version, Arguments: task.NewPayload(arguments),
+		Capabilities: c.client.Raw, Protocol: c.revision, Trace: c.meta.Trace,
+		TTL: o.TTL, Retention: o.Retention, PollInterval: o.PollInterval, MaxPollInterval: o.MaxPollInterval,
+		MaxAttempts: o.Attempts,
+	}
+	if prepared != nil {
+		spec.Prepared = task.NewPayload(prepared)
+	}
+	stored, created, err := s.store.Create(ctx, task.Create(spec, now), now)
+	switch {
+	case err != nil:
+		return nil, err
+	case !created:
+		return nil, fault.Wrap(fault.Internal, "server.createTask", errors.New("a new task id is taken"))
+	}
+	if err := s.wake(ctx, stored, queue.Created); err != nil {
+		return nil, err
+	}
+	return protocol.CreateTaskResult{ResultType: protocol.ResultTask, Task: protocol.ViewTask(stored, now)}, nil
+}
+
+// wake sends a message that lets a worker look at the task at once. Callers
+// share the queue fairly, each in a group of its own.
+func (s *Server) wake(ctx context.Context, t task.Task, cause queue.Cause) error {
+	o := t.Owner
+	return s.queue.Send(ctx,
+		queue.Message{TaskID: t.ID, Birth: t.Birth, Cause: cause, Trace: t.Trace},
+		queue.Delivery{Group: strings.Join([]string{o.Issuer, o.Subject, o.Tenant, o.Client}, "\x00")})
+}

@@ -1,0 +1,124 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+
+	"toolhost/pkg/auth"
+	"toolhost/pkg/jsonrpc"
+	"toolhost/pkg/protocol"
+	"toolhost/pkg/task"
+)
+
+// method is a row of the table: all that the server knows of one method.
+type method struct {
+	// named is the param that Mcp-Name mirrors, "" if none (R-H1).
+	named string
+	// needsTasks says whether the call needs the Tasks extension (R-N5); nil: never.
+	needsTasks func(*call) bool
+	// serve answers. Its result is encoded as it is, or is a json.RawMessage.
+	serve func(*Server, context.Context, *call) (any, error)
+}
+
+// methods is the table. A method that is not in it does not exist (R-N9).
+var methods map[string]method
+
+func init() {
+	methods = map[string]method{
+		protocol.MethodDiscover:    {serve: (*Server).discover},
+		protocol.MethodToolsList:   {serve: (*Server).listTools},
+		protocol.MethodToolsCall:   {named: "name", serve: (*Server).callTool},
+		protocol.MethodTasksGet:    {named: "taskId", needsTasks: always, serve: (*Server).getTask},
+		protocol.MethodTasksUpdate: {named: "taskId", needsTasks: always, serve: (*Server).updateTask},
+		protocol.MethodTasksCancel: {named: "taskId", needsTasks: always, serve: (*Server).cancelTask},
+		protocol.MethodListen:      {needsTasks: watchesTasks, serve: (*Server).listen},
+	}
+}
+
+func always(*call) bool { return true }
+
+// call is one request on its way through the server.
+type call struct {
+	message  jsonrpc.Message
+	params   map[string]json.RawMessage
+	meta     protocol.RequestMeta
+	client   protocol.Capabilities
+	revision string
+	owner    task.Owner
+	notify   Notify
+	// dispatched is set when the request has passed the checks that come before
+	// its handler: -32602 has another status from then on.
+	dispatched bool
+}
+
+// text is a param that must be a string.
+func (c *call) text(name string) (string, error) {
+	var s string
+	raw := c.params[name]
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+		return "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params.%s must be a string", name)
+	}
+	return s, nil
+}
+
+// answer takes a request through the checks, in their order (R-N12), to its
+// handler.
+func (s *Server) answer(ctx context.Context, c *call, r Request) (any, error) {
+	var bad *jsonrpc.Error
+	if c.message, bad = jsonrpc.Parse(r.Body); bad != nil {
+		return nil, bad
+	}
+	if c.message.Params != nil {
+		if err := json.Unmarshal(c.message.Params, &c.params); err != nil {
+			return nil, jsonrpc.Errorf(jsonrpc.CodeParse, "not JSON")
+		}
+	}
+	c.meta, c.owner = protocol.ReadMeta(c.params["_meta"]), auth.From(ctx).Owner()
+	if !c.meta.IsModern() && !protocol.ClaimsModern(r.Headers.Version.Value) {
+		return s.legacy(c, r.Headers)
+	}
+	if c.message.ID == nil {
+		return nil, nil // no notification of a client has an effect here (R-X5)
+	}
+	m, err := s.admit(c, r.Headers)
+	if err != nil {
+		return nil, err
+	}
+	c.dispatched = true
+	return m.serve(s, ctx, c)
+}
+
+// admit checks a modern request up to its params.
+func (s *Server) admit(c *call, h protocol.Headers) (method, error) {
+	var none method
+	if c.meta.Version == "" {
+		return none, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params._meta must have %s, a string", protocol.MetaProtocolVersion)
+	}
+	c.revision = c.meta.Version
+	if !h.Version.Present || h.Version.Value != c.revision {
+		return none, protocol.Mismatch(protocol.HeaderVersion, h.Version)
+	}
+	if !protocol.IsModern(c.revision) {
+		return none, unsupported(c.revision)
+	}
+	var err error
+	if c.client, err = protocol.ParseCapabilities(c.meta.All[protocol.MetaClientCapabilities]); err != nil {
+		return none, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params._meta must have %s: %v", protocol.MetaClientCapabilities, err)
+	}
+	if !h.Method.Present || h.Method.Value != c.message.Method {
+		return none, protocol.Mismatch(protocol.HeaderMethod, h.Method)
+	}
+	m, known := methods[c.message.Method]
+	if name, err := c.text(m.named); m.named != "" && err == nil {
+		if value, ok := h.Name.Decoded(); !h.Name.Present || !ok || value != name {
+			return none, protocol.Mismatch(protocol.HeaderName, h.Name)
+		}
+	}
+	if !known {
+		return none, noMethod(c.message.Method)
+	}
+	if m.needsTasks != nil && m.needsTasks(c) && !c.client.HasTasks() {
+		return none, missing(protocol.NeedsTasks)
+	}
+	return m, nil
+}
