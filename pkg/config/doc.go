@@ -26,7 +26,6 @@
 //
 //	["<32 random bytes, base64>", "<the old string's bytes, base64>"]
 //
-// and drop the old one when nothing sealed with it can be alive (a week after
-// the longest TTL, say). Callbacks that a waiting task has handed out are signed
-// with the key of their time.
+// and drop the old one when nothing that it sealed or signed can be alive: after
+// the longest TTL of any tool.
 package config
