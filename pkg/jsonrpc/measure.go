@@ -1,15 +1,6 @@
 package jsonrpc
 
-import (
-	"encoding/json"
-	"strconv"
-)
-
-// Depth is how deep a JSON value is nested: 0 for a scalar. value must be valid.
-func Depth(value json.RawMessage) int {
-	depth, _ := measure(value)
-	return depth
-}
+import "strconv"
 
 // measure returns the nesting of a valid JSON value, and whether a float64 can
 // hold each of its numbers.

@@ -3,6 +3,8 @@ package protocol
 import (
 	"encoding/json"
 	"regexp"
+
+	"toolhost/pkg/jsonrpc"
 )
 
 // RequestMeta is a request's _meta: what it says of itself.
@@ -41,4 +43,13 @@ func ReadMeta(meta json.RawMessage) RequestMeta {
 func (m RequestMeta) IsModern() bool {
 	_, version := m.All[MetaProtocolVersion]
 	return version
+}
+
+// Decoded is the whole object as Go values, nil if there is none.
+func (m RequestMeta) Decoded() map[string]any {
+	var out map[string]any
+	if m.All != nil {
+		_ = json.Unmarshal(jsonrpc.Encode(m.All), &out)
+	}
+	return out
 }

@@ -3,6 +3,7 @@ package protocol
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -46,25 +47,15 @@ type Acknowledgement struct {
 	ResultType string `json:"resultType"`
 }
 
-// ErrorResult is a tool result that tells the model what went wrong (R-H8).
-func ErrorResult(text string) json.RawMessage {
-	type content struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	return jsonrpc.Encode(struct {
-		ResultType string    `json:"resultType"`
-		Content    []content `json:"content"`
-		IsError    bool      `json:"isError"`
-	}{ResultComplete, []content{{"text", text}}, true})
-}
-
 // Stamp puts the server's name into a result's _meta and takes out what has no
 // place there (R-H7, R-P6). The other members stay as they are, in their order.
 // result must be an object.
 func Stamp(result json.RawMessage, info ServerInfo) (json.RawMessage, error) {
 	meta := map[string]json.RawMessage{}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(result))
+	if dec.PeekKind() != '{' {
+		return nil, errors.New("a result is an object")
+	}
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, err
 	}
@@ -101,4 +92,20 @@ func Stamp(result json.RawMessage, info ServerInfo) (json.RawMessage, error) {
 	meta[MetaServerInfo] = jsonrpc.Encode(info)
 	out = append(append(out, `"_meta":`...), jsonrpc.Encode(meta)...)
 	return append(out, '}'), nil
+}
+
+// WireSize is how many bytes a JSON text takes inside the JSON string in which
+// Lambda hands a buffered response on, with the escapes for HTML that Go's
+// encoder adds there. Lambda's limit counts these.
+func WireSize(text json.RawMessage) int {
+	size := len(text)
+	for _, b := range text {
+		switch b {
+		case '"', '\\', '\n', '\r', '\t':
+			size++
+		case '<', '>', '&':
+			size += len(`\u003c`) - 1
+		}
+	}
+	return size
 }

@@ -30,6 +30,9 @@ func (s *Server) callTool(ctx context.Context, c *call) (any, error) {
 	if arguments[0] != '{' {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params.arguments must be an object")
 	}
+	if err := checkMirrored(t.HeaderParams(), arguments, c.headers.Params); err != nil {
+		return nil, err
+	}
 	mode := t.Options().Task
 	if mode == tool.Required && !c.client.HasTasks() {
 		return nil, missing(protocol.NeedsTasks) // R-N3
@@ -76,7 +79,7 @@ func (s *Server) withinMargin(ctx context.Context) (context.Context, context.Can
 // run is the tool's call with all that is known so far.
 func (s *Server) run(c *call, name string, arguments json.RawMessage, r rounds) tool.Call {
 	return tool.Call{
-		Name: name, Arguments: arguments, Protocol: c.revision, Capabilities: c.client.Raw,
+		Name: name, Arguments: arguments, Meta: c.meta.Decoded(), Protocol: c.revision, Capabilities: c.client.Raw,
 		Prepared: r.Prepared, Answers: r.Answers, State: r.State, Now: s.clock.Now,
 	}
 }
@@ -88,8 +91,8 @@ func (s *Server) finish(ctx context.Context, c *call, name string, arguments jso
 	}
 	switch o.Kind {
 	case tool.Done:
-		if len(o.Result) > s.limits.MaxResult {
-			return toolError("The result has %d bytes; the limit is %d.", len(o.Result), s.limits.MaxResult), nil
+		if size := protocol.WireSize(o.Result); size > s.limits.MaxResult {
+			return toolError("The result has %d bytes; the limit is %d.", size, s.limits.MaxResult), nil
 		}
 		return o.Result, nil
 	case tool.Broken:
@@ -110,5 +113,5 @@ func (s *Server) finish(ctx context.Context, c *call, name string, arguments jso
 
 // toolError is a result that tells the model what went wrong.
 func toolError(format string, args ...any) json.RawMessage {
-	return protocol.ErrorResult(fmt.Sprintf(format, args...))
+	return tool.ErrorResult(fmt.Sprintf(format, args...))
 }

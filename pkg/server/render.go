@@ -94,8 +94,11 @@ func (s *Server) shown(ctx context.Context, c *call, err error) *jsonrpc.Error {
 	case fault.Busy:
 		return jsonrpc.Errorf(jsonrpc.CodeInternal, "The server is busy, please try again")
 	}
-	reference := rand.Text()[:12]
-	s.log.LogAttrs(ctx, slog.LevelError, "request failed",
+	reference, level := rand.Text()[:12], slog.LevelError
+	if ctx.Err() != nil {
+		level = slog.LevelInfo // the client went away, or its time was up
+	}
+	s.log.LogAttrs(ctx, level, "request failed",
 		slog.String("reference", reference), slog.String("method", c.message.Method), slog.String("error", err.Error()))
 	return jsonrpc.Errorf(jsonrpc.CodeInternal, "Internal error (reference %s)", reference)
 }

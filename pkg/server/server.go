@@ -125,13 +125,13 @@ type Notify func(message []byte)
 // Handle answers one POST made by the caller in ctx (auth.From). notify may be
 // nil: then nothing is sent before the response.
 func (s *Server) Handle(ctx context.Context, r Request, notify Notify) (response Response) {
-	c := &call{notify: notify}
+	c := &call{headers: r.Headers, notify: notify}
 	defer func() {
 		if defect := recover(); defect != nil {
 			response = s.refuse(ctx, c, panicked(defect))
 		}
 	}()
-	result, err := s.answer(ctx, c, r)
+	result, err := s.answer(ctx, c, r.Body)
 	switch {
 	case err != nil:
 		return s.refuse(ctx, c, err)

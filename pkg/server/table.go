@@ -39,6 +39,7 @@ func always(*call) bool { return true }
 
 // call is one request on its way through the server.
 type call struct {
+	headers  protocol.Headers
 	message  jsonrpc.Message
 	params   map[string]json.RawMessage
 	meta     protocol.RequestMeta
@@ -63,9 +64,9 @@ func (c *call) text(name string) (string, error) {
 
 // answer takes a request through the checks, in their order (R-N12), to its
 // handler.
-func (s *Server) answer(ctx context.Context, c *call, r Request) (any, error) {
+func (s *Server) answer(ctx context.Context, c *call, body []byte) (any, error) {
 	var bad *jsonrpc.Error
-	if c.message, bad = jsonrpc.Parse(r.Body); bad != nil {
+	if c.message, bad = jsonrpc.Parse(body); bad != nil {
 		return nil, bad
 	}
 	if c.message.Params != nil {
@@ -74,13 +75,13 @@ func (s *Server) answer(ctx context.Context, c *call, r Request) (any, error) {
 		}
 	}
 	c.meta, c.owner = protocol.ReadMeta(c.params["_meta"]), auth.From(ctx).Owner()
-	if !c.meta.IsModern() && !protocol.ClaimsModern(r.Headers.Version.Value) {
-		return s.legacy(c, r.Headers)
+	if !c.meta.IsModern() && !protocol.ClaimsModern(c.headers.Version.Value) {
+		return s.legacy(c)
 	}
 	if c.message.ID == nil {
 		return nil, nil // no notification of a client has an effect here (R-X5)
 	}
-	m, err := s.admit(c, r.Headers)
+	m, err := s.admit(c)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +90,9 @@ func (s *Server) answer(ctx context.Context, c *call, r Request) (any, error) {
 }
 
 // admit checks a modern request up to its params.
-func (s *Server) admit(c *call, h protocol.Headers) (method, error) {
+func (s *Server) admit(c *call) (method, error) {
 	var none method
+	h := c.headers
 	if c.meta.Version == "" {
 		return none, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params._meta must have %s, a string", protocol.MetaProtocolVersion)
 	}
