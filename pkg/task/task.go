@@ -1,7 +1,7 @@
 package task
 
 import (
-	"fmt"
+	"strings"
 	"time"
 
 	"toolhost/pkg/limits"
@@ -35,9 +35,9 @@ type Owner struct {
 	Client string
 }
 
-// Key names the owner: equal for equal owners only.
-func (o Owner) Key() string {
-	return fmt.Sprintf("%q %q %q %q", o.Issuer, o.Subject, o.Tenant, o.Client)
+// Group names the owner to the queue, which shares itself fairly between groups.
+func (o Owner) Group() string {
+	return strings.Join([]string{o.Issuer, o.Subject, o.Tenant, o.Client}, "\x00")
 }
 
 // Payload is a JSON value of any size. It is either here (Inline) or, when a

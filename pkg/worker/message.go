@@ -100,5 +100,5 @@ func (w *Worker) wake(ctx context.Context, d delivery, t task.Task, cause queue.
 		}
 		return w.fail(ctx, t, jsonrpc.Errorf(jsonrpc.CodeInternal, "the task was woken more than %d times", limits.MaxHops))
 	}
-	return t, w.queue.Send(ctx, m, queue.Delivery{Delay: min(max(delay, 0), limits.MaxDelay), Group: t.Owner.Key()})
+	return t, w.queue.Send(ctx, m, queue.Delivery{Delay: min(max(delay, 0), limits.MaxDelay), Group: t.Owner.Group()})
 }
