@@ -30,6 +30,11 @@ type Call struct {
 	Prepared json.RawMessage
 	// Answers are the answered questions, in the order asked.
 	Answers []Answer
+	// Callbacks are the bodies of the callbacks that have arrived, by name.
+	Callbacks map[string]json.RawMessage
+	// State is the Outcome.State of the run that asked last; "" on the first run.
+	// A durable run keeps its own in its record.
+	State string
 	// Steps keeps finished steps; nil if the call is synchronous.
 	Steps Recorder
 	// Report shows progress; it may be nil, and may drop what comes too often.
@@ -81,7 +86,8 @@ const (
 	Broken
 	// Lacks has Required: the tool needs a capability that the client did not declare.
 	Lacks
-	// Asked has Questions for the client.
+	// Asked has Questions for the client. A synchronous run may have a State alone:
+	// the tool asks to be called again with it.
 	Asked
 	// Slept has WakeAt.
 	Slept
@@ -96,16 +102,23 @@ const (
 // Outcome is how a run ended.
 type Outcome struct {
 	Kind Kind
-	// Result is a CallToolResult in wire form, resultType included.
+	// Result is a CallToolResult in wire form, resultType included. After
+	// RunPrepare it is the prepared value, unless ToolError is set.
 	Result json.RawMessage
+	// ToolError is set if Result has isError. After RunPrepare, Result then is the
+	// call's final result, and no task is to be made.
+	ToolError bool
 	// Error is what the client gets; never internals.
 	Error *jsonrpc.Error
 	// Required is the ClientCapabilities object that was needed.
 	Required  json.RawMessage
 	Questions []Question
-	WakeAt    time.Time
-	Callback  string
-	After     time.Duration
+	// State goes into the Call of the next run, if the call is synchronous. It is
+	// opaque, and to be sealed before a client sees it.
+	State    string
+	WakeAt   time.Time
+	Callback string
+	After    time.Duration
 	// Cause is for the log: a panic with its stack, the error behind a retry.
 	Cause error
 }
