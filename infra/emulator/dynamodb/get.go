@@ -10,7 +10,7 @@ type getItemRequest struct {
 }
 
 type getItemReply struct {
-	Item             item              `json:",omitempty"`
+	Item             item              `json:",omitzero"`
 	ConsumedCapacity *consumedCapacity `json:",omitempty"`
 }
 
