@@ -34,9 +34,9 @@ func (r *run) do(ctx context.Context) error {
 	r.hide(ctx)
 	call, err := r.call(ctx)
 	switch {
-	case fault.Is(err, fault.NotFound): // the tool never runs with less than it was given (case 6)
+	case fault.Is(err, fault.NotFound), fault.Is(err, fault.Invalid): // the tool never runs with less than it was given (case 6)
 		return r.finish(ctx, tool.Outcome{
-			Kind: tool.Broken, Error: jsonrpc.Errorf(jsonrpc.CodeInternal, "stored data of the task is gone"), Cause: err,
+			Kind: tool.Broken, Error: jsonrpc.Errorf(jsonrpc.CodeInternal, "stored data of the task is gone, so its tool can't run"), Cause: err,
 		}, nil)
 	case err != nil:
 		// Nothing has run: it costs no attempt, but the message's receive counts.
@@ -60,7 +60,8 @@ func (r *run) hide(ctx context.Context) {
 	}
 }
 
-// call loads all that the tool is given. fault.NotFound if part of it is gone.
+// call loads all that the tool is given. fault.NotFound or Invalid if part of
+// it is gone or unreadable.
 func (r *run) call(ctx context.Context) (tool.Call, error) {
 	t := r.task
 	c := tool.Call{
@@ -123,7 +124,7 @@ func (r *run) execute(ctx context.Context, call tool.Call) (out tool.Outcome, wh
 			}
 			returned <- out
 		}()
-		out = r.tool.Run(leg{run, until}, call)
+		out = r.tool.Run(leg{run, time.Now().Add(until.Sub(r.started))}, call)
 	}()
 	select {
 	case out = <-returned:
@@ -145,15 +146,15 @@ func caller(ctx context.Context, o task.Owner) context.Context {
 	return auth.With(ctx, auth.Principal{Issuer: o.Issuer, Subject: o.Subject, Tenant: o.Tenant, Client: o.Client})
 }
 
-// leg is a run's context with its deadline on the worker's clock; the
-// heartbeat ends it.
+// leg is a run's context, which the heartbeat ends by the worker's clock, with
+// its deadline told on the machine's.
 type leg struct {
 	context.Context
-	until time.Time
+	deadline time.Time
 }
 
 // Deadline implements context.Context.
-func (l leg) Deadline() (time.Time, bool) { return l.until, true }
+func (l leg) Deadline() (time.Time, bool) { return l.deadline, true }
 
 // Why a run's context ended.
 var (
@@ -172,8 +173,7 @@ func stopped(why string, err error) error {
 // take to return: the sooner of the function's time and the task's, both with
 // room to save, or well past the tool's own limit.
 func (r *run) deadline(ctx context.Context) (until time.Time, reason error, grace time.Duration) {
-	now := r.w.clock.Now()
-	expires := r.task.ExpiresAt()
+	now, expires := r.started, r.task.ExpiresAt()
 	until, reason = expires.Add(-margin(limits.ExpiryMargin, expires.Sub(now))), errExpiry
 	grace = limits.CancelGrace
 	if function, has := ctx.Deadline(); has {
