@@ -10,6 +10,8 @@ import (
 
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"toolhost/pkg/fault"
 )
 
 // disk keeps tables in a file. A nil disk keeps nothing.
@@ -28,15 +30,15 @@ const lockPatience = 2 * time.Second
 
 func openDisk(dir string) (*disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+		return nil, fault.Wrap(fault.Internal, "dynamodb.New", err)
 	}
 	file := filepath.Join(dir, "dynamodb.db")
 	db, err := bbolt.Open(file, 0o600, &bbolt.Options{Timeout: lockPatience, NoFreelistSync: true})
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return nil, fmt.Errorf("%s is in use by another process", file)
+		return nil, fault.New(fault.Busy, "dynamodb.New", "%s is in use by another process", file)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fault.Wrap(fault.Internal, "dynamodb.New", fmt.Errorf("%s: %w", file, err))
 	}
 	return &disk{db}, nil
 }
@@ -65,7 +67,7 @@ func (d *disk) load() (map[string]*table, error) {
 			return tx.Bucket(itemBucket(t.Name)).ForEach(func(key, text []byte) error { return t.load(key, text) })
 		})
 	})
-	return tables, err
+	return tables, fault.Wrap(fault.Internal, "dynamodb.New", err)
 }
 
 func (t *table) load(key, text []byte) error {

@@ -93,7 +93,7 @@ func (t *table) keyTest(c condition) (string, keyRange, error) {
 	}
 	target, isPath := subject.(pathOperand)
 	if !isPath {
-		return "", keyRange{}, invalid("Invalid condition in KeyConditionExpression: the key attribute must be the first operand")
+		return "", keyRange{}, unsupported("a condition in KeyConditionExpression whose first operand is not a key attribute")
 	}
 	if len(target.path) > 1 {
 		return "", keyRange{}, invalid("Invalid KeyConditionExpression: KeyConditionExpressions cannot have conditions on nested attributes")

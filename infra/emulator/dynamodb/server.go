@@ -91,7 +91,8 @@ func (s *Server) Close() error {
 	return s.disk.close()
 }
 
-// ServeHTTP answers one call.
+// ServeHTTP answers one call. To cut the connection, as a fault may want, it
+// panics with http.ErrAbortHandler: net/http's server does the rest.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	operation, body, err := readCall(w, r)
 	if err != nil {
@@ -108,7 +109,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		respond(w, nil, internal("injected"))
 		return
 	case emulator.Lose:
-		panic(http.ErrAbortHandler) // net/http cuts the connection
+		panic(http.ErrAbortHandler)
 	default:
 		respond(w, nil, internal(fmt.Sprintf("the injected fault %d means nothing to DynamoDB", effect)))
 		return

@@ -174,7 +174,7 @@ func TestReturnValues(t *testing.T) {
 		t.Errorf("delete: %v %v", deleted, err)
 	}
 	_, err = f.PutItem(t.Context(), &sdk.PutItemInput{TableName: aws.String(items), Item: key("p", "s"), ReturnValues: "ALL_NEW"})
-	wantInvalid(t, err, "Return values set to invalid value")
+	wantInvalid(t, err, "ReturnValues can only be ALL_OLD or NONE")
 	_, err = f.DeleteItem(t.Context(), &sdk.DeleteItemInput{TableName: aws.String(items), Key: key("p", "s"), ReturnValues: "SOME"})
 	wantInvalid(t, err, "Member must satisfy enum value set")
 }

@@ -1,6 +1,9 @@
 package dynamodb
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // writeMembers are the members that all writes of one item share.
 type writeMembers struct {
@@ -30,7 +33,7 @@ func (m *writeMembers) check(returns ...string) error {
 		return err
 	}
 	if m.ReturnValues != "" && !slices.Contains(returns, m.ReturnValues) {
-		return invalid("Return values set to invalid value; here it can be one of %v", returns)
+		return invalid("ReturnValues can only be %s", strings.Join(returns, " or "))
 	}
 	return nil
 }
@@ -125,7 +128,7 @@ type putItemRequest struct {
 }
 
 func (s *Server) putItem(r *putItemRequest, b *bill) (any, error) {
-	if err := r.check("NONE", "ALL_OLD"); err != nil {
+	if err := r.check("ALL_OLD", "NONE"); err != nil {
 		return nil, err
 	}
 	whole, err := parseNewItem(r.Item)
@@ -159,7 +162,7 @@ type deleteItemRequest struct {
 }
 
 func (s *Server) deleteItem(r *deleteItemRequest, b *bill) (any, error) {
-	if err := r.check("NONE", "ALL_OLD"); err != nil {
+	if err := r.check("ALL_OLD", "NONE"); err != nil {
 		return nil, err
 	}
 	key, err := parseItem(r.Key)

@@ -228,7 +228,7 @@ func TestProjection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if show(t, out.Item) != show(t, attrs(want.(M))) {
+			if out.Item == nil || show(t, out.Item) != show(t, attrs(want.(M))) {
 				t.Errorf("got %s, want %s", show(t, out.Item), show(t, attrs(want.(M))))
 			}
 		})
