@@ -11,6 +11,7 @@ import (
 
 	"toolhost/functions/tools/httpcheck"
 	"toolhost/pkg/tool"
+	"toolhost/pkg/tool/tooltest"
 )
 
 // reachable is a registry whose batch_http_check may reach this machine.
@@ -34,7 +35,9 @@ func countingServer(t *testing.T, requests *atomic.Int32) *httptest.Server {
 func TestBatchHTTPCheck(t *testing.T) {
 	t.Run("counts_what_answered", func(t *testing.T) {
 		s := countingServer(t, new(atomic.Int32))
-		_, out := finished[batchHTTPCheckOutput](t, call(t, reachable(), "batch_http_check", object{"urls": []string{s.URL, s.URL + "/missing", "ftp://x/"}, "method": "GET"}, tool.Call{}))
+		out := result[batchHTTPCheckOutput](t, tooltest.Start(t, reachable(), "batch_http_check", object{
+			"urls": []string{s.URL, s.URL + "/missing", "ftp://x/"}, "method": "GET",
+		}, tooltest.Sync()))
 		if out.Checked != 3 || out.OK != 1 || out.Failed != 2 || out.Results[1].Status != 404 || out.Results[2].Error == "" {
 			t.Errorf("got %+v", out)
 		}
@@ -42,7 +45,7 @@ func TestBatchHTTPCheck(t *testing.T) {
 	t.Run("refuses_private_addresses_unless_the_deployment_allows_them", func(t *testing.T) {
 		var requests atomic.Int32
 		s := countingServer(t, &requests)
-		_, out := finished[batchHTTPCheckOutput](t, call(t, Registry(), "batch_http_check", object{"urls": []string{s.URL}}, tool.Call{}))
+		out := result[batchHTTPCheckOutput](t, tooltest.Start(t, Registry(), "batch_http_check", object{"urls": []string{s.URL}}))
 		if out.OK != 0 || !strings.Contains(out.Results[0].Error, "not a public one") || requests.Load() != 0 {
 			t.Errorf("got %+v after %d requests", out, requests.Load())
 		}
@@ -54,36 +57,32 @@ func TestBatchHTTPCheck(t *testing.T) {
 		"concurrency": {"urls": []string{"http://x"}, "concurrency": 17},
 	} {
 		t.Run(name+"_out_of_bounds_is_a_tool_error_that_names_it", func(t *testing.T) { // R-H8
-			r, _ := finished[batchHTTPCheckOutput](t, call(t, Registry(), "batch_http_check", args, tool.Call{}))
-			if !r.IsError || !strings.Contains(r.Content[0].Text, name) {
-				t.Errorf("got %+v", r)
+			if says := tooltest.Start(t, Registry(), "batch_http_check", args).ToolError(); !strings.Contains(says, name) {
+				t.Errorf("it says %q", says)
 			}
 		})
 	}
-	t.Run("finished_steps_are_not_repeated_and_progress_goes_on", func(t *testing.T) {
+	t.Run("no_URL_is_asked_twice_though_the_process_dies_after_each_step", func(t *testing.T) {
 		var requests atomic.Int32
 		s := countingServer(t, &requests)
 		urls := make([]string, 2*urlsPerStep+5)
 		for i := range urls {
 			urls[i] = fmt.Sprintf("%s/%d", s.URL, i)
 		}
-		kept := newRecord()
-		_, first := finished[batchHTTPCheckOutput](t, call(t, reachable(), "batch_http_check", object{"urls": urls}, tool.Call{Steps: kept}))
-		delete(kept.steps, fmt.Sprintf("urls %d-%d", 2*urlsPerStep+1, len(urls))) // the run died in its last step
-		requests.Store(0)
-		var last tool.Progress
-		_, second := finished[batchHTTPCheckOutput](t, call(t, reachable(), "batch_http_check", object{"urls": urls}, tool.Call{
-			Steps: kept, Report: func(p tool.Progress) { last = p },
-		}))
-		if requests.Load() != 5 {
-			t.Errorf("%d requests, want those of the last step alone", requests.Load())
+		c := tooltest.Start(t, reachable(), "batch_http_check", object{"urls": urls})
+		c.KillAfterEachStep()
+		out := result[batchHTTPCheckOutput](t, c)
+		if c.Runs() != 4 || int(requests.Load()) != len(urls) {
+			t.Errorf("%d runs made %d requests for %d URLs", c.Runs(), requests.Load(), len(urls))
 		}
-		if last.Done != float64(len(urls)) || last.Total != last.Done {
-			t.Errorf("last progress is %+v", last)
+		for i, r := range out.Results {
+			if r.URL != urls[i] || !r.OK {
+				t.Errorf("%d: got %+v", i, r)
+			}
 		}
-		for i := range urls {
-			if first.Results[i].URL != urls[i] || second.Results[i].URL != urls[i] {
-				t.Fatalf("result %d is another URL's", i)
+		for i, p := range c.Reports() {
+			if p.Done != float64(i+1) || p.Total != float64(len(urls)) {
+				t.Errorf("report %d is %+v", i, p)
 			}
 		}
 	})
@@ -97,9 +96,9 @@ func TestBatchHTTPCheck(t *testing.T) {
 		defer s.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		listed, _ := reachable().Lookup("batch_http_check")
-		kept, outcome := newRecord(), make(chan tool.Outcome)
+		outcome := make(chan tool.Outcome)
 		go func() {
-			outcome <- listed.Run(ctx, tool.Call{Arguments: marshal(t, object{"urls": []string{s.URL}}), Steps: kept})
+			outcome <- listed.Run(ctx, tool.Call{Arguments: []byte(`{"urls":["` + s.URL + `"]}`)})
 		}()
 		<-began
 		cancel()
@@ -107,8 +106,5 @@ func TestBatchHTTPCheck(t *testing.T) {
 			t.Errorf("the run ended %+v", o)
 		}
 		<-ended
-		if len(kept.Names()) != 0 {
-			t.Errorf("recorded %v", kept.Names())
-		}
 	})
 }

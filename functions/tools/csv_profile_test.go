@@ -5,36 +5,36 @@ import (
 	"strings"
 	"testing"
 
-	"toolhost/pkg/tool"
+	"toolhost/pkg/tool/tooltest"
 )
 
-type object = map[string]any
-
 func TestCSVProfile(t *testing.T) {
-	reg := Registry()
+	start := func(t *testing.T, args object) *tooltest.Call {
+		return tooltest.Start(t, Registry(), "csv_profile", args, tooltest.Sync())
+	}
 	t.Run("profiles_text", func(t *testing.T) {
-		_, out := finished[csvProfileOutput](t, call(t, reg, "csv_profile", object{"file": "id,city\n1,Berlin\n2,\n", "name": "cities.csv"}, tool.Call{}))
+		out := result[csvProfileOutput](t, start(t, object{"file": "id,city\n1,Berlin\n2,\n", "name": "cities.csv"}))
 		if out.Name != "cities.csv" || out.Rows != 2 || len(out.Columns) != 2 || out.Columns[1].Empty != 1 || !out.Header {
 			t.Errorf("got %+v", out)
 		}
 	})
 	t.Run("profiles_an_empty_file", func(t *testing.T) {
-		r, out := finished[csvProfileOutput](t, call(t, reg, "csv_profile", object{"file": ""}, tool.Call{}))
-		if r.IsError || out.Rows != 0 || out.Warnings[0].Code != "no_records" {
+		out := result[csvProfileOutput](t, start(t, object{"file": ""}))
+		if out.Rows != 0 || out.Warnings[0].Code != "no_records" {
 			t.Errorf("got %+v", out)
 		}
 	})
 	t.Run("profiles_base64", func(t *testing.T) {
-		_, out := finished[csvProfileOutput](t, call(t, reg, "csv_profile", object{
+		out := result[csvProfileOutput](t, start(t, object{
 			"file": base64.StdEncoding.EncodeToString([]byte("caf\xe9;1\nth\xe9;2\n")), "encoding": "base64", "header": "no",
-		}, tool.Call{}))
+		}))
 		if out.Encoding != "windows-1252" || out.Columns[0].Min != "café" || out.Rows != 2 {
 			t.Errorf("got %+v", out)
 		}
 	})
 	t.Run("takes_a_delimiter", func(t *testing.T) {
 		for given, file := range map[string]string{"tab": "a\tb", `\t`: "a\tb", "\t": "a\tb", ":": "a:b", "·": "a·b"} {
-			_, out := finished[csvProfileOutput](t, call(t, reg, "csv_profile", object{"file": file, "delimiter": given}, tool.Call{}))
+			out := result[csvProfileOutput](t, start(t, object{"file": file, "delimiter": given}))
 			if len(out.Columns) != 2 {
 				t.Errorf("%q: got %+v", given, out)
 			}
@@ -55,23 +55,25 @@ func TestCSVProfile(t *testing.T) {
 		"an_extra_property": {object{"file": "a", "files": "b"}, "files"},
 	} {
 		t.Run(name+"_is_a_tool_error_that_says_so", func(t *testing.T) { // R-H8
-			r, _ := finished[csvProfileOutput](t, call(t, reg, "csv_profile", test.args, tool.Call{}))
-			if !r.IsError || !strings.Contains(r.Content[0].Text, test.says) || strings.Contains(r.Content[0].Text, "csvprofile.") {
-				t.Errorf("got %+v, want an error that says %q", r, test.says)
+			says := start(t, test.args).ToolError()
+			if !strings.Contains(says, test.says) || strings.Contains(says, "csvprofile.") {
+				t.Errorf("it says %q, want %q", says, test.says)
 			}
 		})
 	}
 	t.Run("reports_bytes", func(t *testing.T) {
-		var reports []tool.Progress
 		file := strings.Repeat("a,b\n", 100_000)
-		finished[csvProfileOutput](t, call(t, reg, "csv_profile", object{"file": file}, tool.Call{Report: func(p tool.Progress) { reports = append(reports, p) }}))
+		c := tooltest.Start(t, Registry(), "csv_profile", object{"file": file})
+		c.Result()
+		reports := c.Reports()
 		if last := reports[len(reports)-1]; len(reports) < 5 || last.Done != float64(len(file)) || last.Total != last.Done {
 			t.Errorf("got %d reports, last %+v", len(reports), last)
 		}
 	})
 	t.Run("small_files_are_instant", func(t *testing.T) { // R-C5
-		listed, _ := reg.Lookup("csv_profile")
-		if !listed.Instant(marshal(t, object{"file": "a,b"})) || listed.Instant(marshal(t, object{"file": strings.Repeat("x", instantFile)})) {
+		listed, _ := Registry().Lookup("csv_profile")
+		small, large := []byte(`{"file":"a,b"}`), []byte(`{"file":"`+strings.Repeat("x", instantFile)+`"}`)
+		if !listed.Instant(small) || listed.Instant(large) {
 			t.Error("files below 64 KB and no others are instant")
 		}
 	})

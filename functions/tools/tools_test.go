@@ -1,14 +1,12 @@
 package tools
 
 import (
-	"context"
 	"encoding/json"
-	"maps"
 	"slices"
-	"sync"
 	"testing"
 
 	"toolhost/pkg/tool"
+	"toolhost/pkg/tool/tooltest"
 )
 
 func TestRegistry(t *testing.T) {
@@ -56,78 +54,15 @@ func checkDescribed(t *testing.T, path string, schema any) {
 	}
 }
 
-// record is a tool.Recorder in memory, as a task's next run finds it.
-type record struct {
-	mu    sync.Mutex
-	steps map[string]json.RawMessage
-}
+type object = map[string]any
 
-func newRecord() *record { return &record{steps: map[string]json.RawMessage{}} }
-
-func (r *record) Recorded(name string) json.RawMessage {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.steps[name]
-}
-
-func (r *record) Names() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Sorted(maps.Keys(r.steps))
-}
-
-func (r *record) Record(_ context.Context, name string, value json.RawMessage) (json.RawMessage, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.steps[name] = value
-	return value, nil
-}
-
-// result is a CallToolResult as a client reads it.
-type result struct {
-	Content           []struct{ Text string }
-	StructuredContent json.RawMessage
-	IsError           bool
-}
-
-// call runs a tool once.
-func call(t *testing.T, reg *tool.Registry, name string, args any, c tool.Call) tool.Outcome {
+// result is the structured content of a call that must end without a tool error.
+func result[T any](t *testing.T, c *tooltest.Call) T {
 	t.Helper()
-	listed, ok := reg.Lookup(name)
-	if !ok {
-		t.Fatalf("there is no tool %s", name)
-	}
-	c.Name, c.Arguments = name, marshal(t, args)
-	return listed.Run(t.Context(), c)
-}
-
-// finished reads the result of a run that ended, and its structured content.
-func finished[T any](t *testing.T, o tool.Outcome) (result, T) {
-	t.Helper()
-	if o.Kind != tool.Done {
-		t.Fatalf("the run ended %+v", o)
-	}
-	var r result
 	var out T
-	if err := json.Unmarshal(o.Result, &r); err != nil {
-		t.Fatal(err)
+	text := c.Text()
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatalf("%s: %v", text, err)
 	}
-	if r.StructuredContent != nil {
-		if err := json.Unmarshal(r.StructuredContent, &out); err != nil {
-			t.Fatal(err)
-		}
-		if len(r.Content) != 1 || r.Content[0].Text != string(r.StructuredContent) { // R-P9
-			t.Errorf("text %+v is not the structured content", r.Content)
-		}
-	}
-	return r, out
-}
-
-func marshal(t *testing.T, v any) json.RawMessage {
-	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return out
 }
