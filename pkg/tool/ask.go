@@ -69,9 +69,14 @@ func (w within) takeKey(key string) error {
 		return r.refuse("A question has the key %q: want 1 to %d bytes of text without ~ or control characters.", key, maxName)
 	}
 	r.mu.Lock()
-	taken := r.keys[key]
-	r.keys[key] = true
+	taken, ended := r.keys[key], r.ended
+	if !ended {
+		r.keys[key] = true
+	}
 	r.mu.Unlock()
+	if ended {
+		return errEnded
+	}
 	if taken {
 		return r.refuse("The key %q was used for two questions of one run: each needs its own.", key)
 	}

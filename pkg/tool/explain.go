@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,11 +71,9 @@ func (e *explainer) walk(at string, v any, n *node) {
 		e.fault(at, "got %s, want one of %s", show(v), showAll(options))
 		return
 	}
-	if m, _ := n.value.(map[string]any); m != nil {
-		if c, given := m["const"]; given && !same(c, v) {
-			e.fault(at, "got %s, want %s", show(v), show(c))
-			return
-		}
+	if c, given := n.lookup("const"); given && !same(c, v) {
+		e.fault(at, "got %s, want %s", show(v), show(c))
+		return
 	}
 	if n.ref != nil {
 		e.walk(at, v, n.ref)
@@ -84,6 +83,7 @@ func (e *explainer) walk(at string, v any, n *node) {
 	}
 	e.alternatives(at, v, n.branches("anyOf"))
 	e.alternatives(at, v, n.branches("oneOf"))
+	e.conditional(at, v, n)
 	switch v := v.(type) {
 	case map[string]any:
 		e.object(at, v, n)
@@ -132,6 +132,21 @@ func (e *explainer) alternatives(at string, v any, branches []*node) {
 	}
 }
 
+// conditional follows then unless the condition is known not to hold.
+func (e *explainer) conditional(at string, v any, n *node) {
+	condition := n.sub["if"]
+	if condition == nil {
+		return
+	}
+	try, branch := explainer{budget: e.budget / 2}, n.sub["then"]
+	if try.walk(at, v, condition); len(try.faults) > 0 {
+		branch = n.sub["else"]
+	}
+	if branch != nil {
+		e.walk(at, v, branch)
+	}
+}
+
 func (e *explainer) object(at string, v map[string]any, n *node) {
 	required, _ := n.keyword("required").([]any)
 	for _, r := range required {
@@ -175,12 +190,30 @@ func (e *explainer) array(at string, v []any, n *node) {
 	if least, ok := bound(n, "minItems"); ok && float64(len(v)) < least {
 		e.fault(at, "has %d items, want at least %v", len(v), least)
 	}
+	if n.keyword("uniqueItems") == true {
+		e.unique(at, v)
+	}
 	prefix := n.branches("prefixItems")
 	for i, x := range v {
 		if i < len(prefix) {
 			e.walk(item(at, i), x, prefix[i])
 		} else if n.sub["items"] != nil {
 			e.walk(item(at, i), x, n.sub["items"])
+		}
+	}
+}
+
+func (e *explainer) unique(at string, v []any) {
+	seen := map[any]bool{}
+	for i, x := range v {
+		switch x.(type) {
+		case map[string]any, []any:
+		default:
+			if seen[x] {
+				e.fault(item(at, i), "%s stands there twice", show(x))
+				return
+			}
+			seen[x] = true
 		}
 	}
 }
@@ -192,6 +225,11 @@ func (e *explainer) text(at, v string, n *node) {
 	}
 	if least, ok := bound(n, "minLength"); ok && length < least {
 		e.fault(at, "has %v characters, want at least %v", length, least)
+	}
+	if pattern, ok := n.keyword("pattern").(string); ok {
+		if matched, err := regexp.MatchString(pattern, v); err == nil && !matched {
+			e.fault(at, "got %s, want text that matches %s", show(v), pattern)
+		}
 	}
 }
 
@@ -208,6 +246,9 @@ func (e *explainer) number(at string, v any, n *node) {
 	}
 	if most, ok := bound(n, "exclusiveMaximum"); ok && x >= most {
 		e.fault(at, "got %s, want less than %v", show(v), most)
+	}
+	if step, ok := bound(n, "multipleOf"); ok && math.Mod(x, step) != 0 {
+		e.fault(at, "got %s, want a multiple of %v", show(v), step)
 	}
 }
 

@@ -22,7 +22,7 @@ func headerParams(root *node) ([]HeaderParam, error) {
 	var walk func(n *node, path []string) error
 	walk = func(n *node, path []string) error {
 		reached[n] = true
-		if annotation := n.keyword(headerKeyword); annotation != nil {
+		if annotation, given := n.lookup(headerKeyword); given {
 			name, _ := annotation.(string)
 			if !isToken(name) {
 				return fmt.Errorf("%s: %s %v is not an HTTP token", strings.Join(path, "."), headerKeyword, show(annotation))
@@ -54,7 +54,7 @@ const headerKeyword = "x-mcp-header"
 
 // onlyReached refuses annotations on schemas that properties alone don't lead to.
 func onlyReached(n *node, reached map[*node]bool) error {
-	if n.keyword(headerKeyword) != nil && !reached[n] {
+	if _, given := n.lookup(headerKeyword); given && !reached[n] {
 		return fmt.Errorf("%s is allowed only on what properties lead to", headerKeyword)
 	}
 	for _, child := range n.sub {

@@ -53,7 +53,7 @@ var dialects = []string{
 	"https://json-schema.org/draft-07/schema#",
 }
 
-// document state while nodes are made and linked.
+// linker is the state while a document's nodes are made and linked.
 type linker struct {
 	nodes []*node
 	byURI map[string]*node // absolute or relative to the root; anchors with their fragment
@@ -114,7 +114,10 @@ func (l *linker) add(value any, base *url.URL) (*node, error) {
 }
 
 func (l *linker) identify(n *node, m map[string]any) error {
-	if id, ok := m["$id"].(string); ok {
+	id, _ := m["$id"].(string)
+	if anchor, ok := strings.CutPrefix(id, "#"); ok { // as in draft-07
+		l.byURI[n.base.String()+"#"+anchor] = n
+	} else if id != "" {
 		u, err := url.Parse(id)
 		if err != nil {
 			return fmt.Errorf("$id %q is not a URI", id)
@@ -250,8 +253,15 @@ func unescape(step string) string {
 
 // keyword is the value of a keyword of this schema, nil if there is none.
 func (n *node) keyword(name string) any {
+	v, _ := n.lookup(name)
+	return v
+}
+
+// lookup tells a keyword that is null from none.
+func (n *node) lookup(name string) (value any, given bool) {
 	m, _ := n.value.(map[string]any)
-	return m[name]
+	value, given = m[name]
+	return value, given
 }
 
 // endless reports a cycle of schemas that all apply to one value.
@@ -290,9 +300,13 @@ func (n *node) meetings(most int) []int64 {
 // meet is how many schemas can meet on one part of a value, depth levels below
 // where n applies.
 func (n *node) meet(depth int) int64 {
-	if depth < len(n.met) {
-		return n.met[depth]
+	for len(n.met) <= depth {
+		n.met = append(n.met, n.count(len(n.met)))
 	}
+	return n.met[depth]
+}
+
+func (n *node) count(depth int) int64 {
 	count := int64(0)
 	if depth == 0 {
 		count = 1
@@ -310,7 +324,5 @@ func (n *node) meet(depth int) int64 {
 		}
 		count += most
 	}
-	count = min(count, tooMany)
-	n.met = append(n.met, count)
-	return count
+	return min(count, tooMany)
 }

@@ -95,6 +95,10 @@ func (t *Tool) structured(res *mcp.CallToolResult) (json.RawMessage, error) {
 	if t.output == nil || len(text) > limits.MaxResult {
 		return text, nil
 	}
+	// As in the SDK: a nil map is an empty object.
+	if string(text) == "null" && t.output.root.keyword("type") == "object" {
+		text = json.RawMessage("{}")
+	}
 	checked, err := t.output.check(text, "structuredContent")
 	if err != nil && res.IsError {
 		return nil, nil

@@ -43,6 +43,8 @@ type within struct {
 	step string
 }
 
+var errEnded = errors.New("the tool's run is over")
+
 // current finds the run of a context. A context that outlived its run has none.
 func current(ctx context.Context, what string) (within, error) {
 	w, ok := ctx.Value(contextKey{}).(within)
@@ -52,7 +54,7 @@ func current(ctx context.Context, what string) (within, error) {
 	w.run.mu.Lock()
 	defer w.run.mu.Unlock()
 	if w.run.ended {
-		return within{}, fmt.Errorf("tool.%s: the tool's run is over", what)
+		return within{}, errEnded
 	}
 	return w, nil
 }
@@ -121,7 +123,7 @@ func (t *Tool) answerOnce(ctx context.Context, r *run, args json.RawMessage) Out
 	if out, ended := r.settle(ctx, err); ended {
 		return out
 	}
-	if out := r.unknownSteps(); out != nil {
+	if out := r.unknownSteps(res); out != nil {
 		return *out
 	}
 	return t.encodeResult(res)
@@ -153,21 +155,20 @@ func (r *run) settle(ctx context.Context, err error) (Outcome, bool) {
 		suspended *suspension
 		missing   *MissingCapability
 		again     *retry
-		refused   *refusal
 	)
+	// As in the SDK, a wrapped protocol error is an error like any other.
 	switch wire, isWire := err.(*sdk.Error); {
 	case r.panicked != nil:
 		return reference("The tool failed unexpectedly.", r.panicked), true
-	case r.refused != nil || errors.As(err, &refused):
-		if r.refused == nil {
-			r.refused = refused
-		}
+	case r.refused != nil:
 		return broken("%s", r.refused.text), true
 	case r.lost != nil:
 		if ctx.Err() != nil {
 			return Outcome{Kind: Stopped, Cause: r.lost}, true
 		}
 		return Outcome{Kind: Again, After: time.Second, Cause: r.lost}, true
+	case errors.As(err, &missing):
+		return Outcome{Kind: Lacks, Required: missing.Required, Cause: err}, true
 	case r.suspended && errors.As(err, &suspended):
 		if len(r.questions) > 0 || r.call.Steps == nil {
 			return Outcome{Kind: Asked, Questions: r.questions, State: r.state}, true
@@ -177,8 +178,6 @@ func (r *run) settle(ctx context.Context, err error) (Outcome, bool) {
 		out := broken("The tool went on after its call was suspended. It must return the error that it got from Ask, Sleep or the like, as it is or wrapped with %%w.")
 		out.Cause = fmt.Errorf("the suspension was swallowed; the tool returned: %w", orNil(err))
 		return out, true
-	case errors.As(err, &missing):
-		return Outcome{Kind: Lacks, Required: missing.Required, Cause: err}, true
 	case isWire:
 		return brokenBy(wire), true
 	case errors.As(err, &again):
@@ -195,10 +194,12 @@ func (r *run) settle(ctx context.Context, err error) (Outcome, bool) {
 
 // unknownSteps refuses a result that left recorded steps aside: the code is not
 // the one that recorded them. A tool error may well have come before them.
-func (r *run) unknownSteps() *Outcome {
-	if r.call.Steps == nil {
+func (r *run) unknownSteps(res *mcp.CallToolResult) *Outcome {
+	if r.call.Steps == nil || res != nil && res.IsError {
 		return nil
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, name := range r.call.Steps.Names() {
 		if !r.steps[name] && !isRound(name) {
 			out := broken("The record holds the step %q, which this code of the tool %q never came to: it was changed without a new Version.", name, r.tool.Name())

@@ -89,9 +89,14 @@ func (w within) takeStep(call, name, record string) error {
 		return r.refuse("tool.%s was called with the name %q: want 1 to %d bytes of text without ~ or control characters.", call, name, maxName)
 	}
 	r.mu.Lock()
-	taken, count := r.steps[record], len(r.steps)
-	r.steps[record] = true
+	taken, count, ended := r.steps[record], len(r.steps), r.ended
+	if !ended {
+		r.steps[record] = true
+	}
 	r.mu.Unlock()
+	if ended {
+		return errEnded
+	}
 	if taken {
 		return r.refuse("tool.%s was called twice with the name %q in one run: each needs its own.", call, name)
 	}
