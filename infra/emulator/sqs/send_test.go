@@ -46,10 +46,14 @@ func TestSend(t *testing.T) {
 	})
 
 	t.Run("the MD5 of attributes is SQS's", func(t *testing.T) {
-		// The sums were made by an independent implementation.
+		// The sums are those of two independent implementations.
 		for want, attributes := range map[string]map[string]attribute{
 			"":                                 {},
 			"235c5c510d26fb653d073faed50ae77c": {"timestamp": {DataType: "Number", StringValue: aws.String("1493147359900")}},
+			"29fdcaad2128f333acfd83ad2b18117b": {
+				"zeta": {DataType: "Binary.png", BinaryValue: []byte{0, 1, 255}}, "alpha": {DataType: "String", StringValue: aws.String("é")},
+				"Beta": {DataType: "Number.int", StringValue: aws.String("-15")},
+			},
 		} {
 			if got := attributesSum(attributes); got != want {
 				t.Errorf("%v: %s, want %s", attributes, got, want)
