@@ -15,7 +15,7 @@ import (
 	"toolhost/pkg/task"
 )
 
-// rounds bounds how often a message is judged because its task was changed by
+// rounds bounds how often a message is judged when its task was changed by
 // others meanwhile.
 const rounds = 10
 
@@ -63,7 +63,7 @@ func (w *Worker) judge(ctx context.Context, r events.SQSMessage, answer answer) 
 func refused(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Illegal, fault.Conflict, fault.NotFound:
-		return err != nil
+		return true
 	}
 	return false
 }

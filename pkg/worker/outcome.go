@@ -22,7 +22,7 @@ type event func(t task.Task, now time.Time) (task.Task, error)
 // needs. Only after both may the message go: an error brings it back
 // (invariant 2).
 func (r *run) finish(ctx context.Context, out tool.Outcome, why error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	ctx, cancel := lasting(ctx)
 	defer cancel()
 	event, cause := r.event(out, why)
 	err := why
@@ -32,10 +32,10 @@ func (r *run) finish(ctx context.Context, out tool.Outcome, why error) error {
 			err = r.save(ctx, r.fail(jsonrpc.Errorf(jsonrpc.CodeInternal, "the outcome of the tool can't be kept: %s", fault.Message(err))))
 		}
 	}
-	r.log.InfoContext(ctx, "run ended", "tool", r.task.Tool, "outcome", out.Kind, "status", r.task.Status, "attempts", r.task.Attempts,
-		"took", r.w.clock.Now().Sub(r.started), "stopped", why, "failure", out.Cause, "error", err)
+	r.tell(ctx, out, why, err)
 	switch {
 	case err == nil && r.task.Status == task.Working && !r.task.Parked():
+		r.Redrives = 0 // it came as far as this
 		r.task, err = r.w.wake(ctx, r.delivery, r.task, cause, r.task.WakeAt.Sub(r.w.clock.Now()))
 		return err
 	case refused(err):
@@ -43,6 +43,21 @@ func (r *run) finish(ctx context.Context, out tool.Outcome, why error) error {
 	}
 	return err
 }
+
+// tell logs the end of the run.
+func (r *run) tell(ctx context.Context, out tool.Outcome, why, err error) {
+	attrs := []any{"tool", r.task.Tool, "outcome", outcomes[out.Kind], "status", r.task.Status,
+		"attempts", r.task.Attempts, "took", r.w.clock.Now().Sub(r.started)}
+	for name, err := range map[string]error{"stopped": why, "failure": out.Cause, "error": err} {
+		if err != nil {
+			attrs = append(attrs, name, err)
+		}
+	}
+	r.log.InfoContext(ctx, "run ended", attrs...)
+}
+
+var outcomes = map[tool.Kind]string{tool.Done: "done", tool.Broken: "broken", tool.Lacks: "lacks", tool.Asked: "asked",
+	tool.Slept: "slept", tool.Awaits: "awaits", tool.Again: "again", tool.Stopped: "stopped"}
 
 // leave is the end of a run whose task is another's or over. Nothing is saved;
 // the message is let go if the task needs none, and else comes back to be

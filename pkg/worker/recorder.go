@@ -5,16 +5,12 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
-	"time"
 
 	"toolhost/pkg/fault"
 	"toolhost/pkg/limits"
 	"toolhost/pkg/store"
 	"toolhost/pkg/task"
 )
-
-// saveTime is how long a save may take once its run's context has ended.
-const saveTime = 15 * time.Second
 
 // recorder keeps the finished steps of one run: a tool.Recorder over the store.
 type recorder struct {
@@ -74,7 +70,7 @@ func (r *recorder) Record(ctx context.Context, name string, value json.RawMessag
 	if r.count() >= limits.MaxSteps {
 		return nil, fault.New(fault.TooLarge, "worker.Record", "a task may record %d steps", limits.MaxSteps)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	ctx, cancel := lasting(ctx)
 	defer cancel()
 	kept, err := r.store.PutStep(ctx, r.task, store.Step{Name: name, Value: task.NewPayload(value)})
 	if err != nil {

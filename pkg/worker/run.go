@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
@@ -40,8 +41,10 @@ func (r *run) do(ctx context.Context) error {
 		}, nil)
 	case err != nil:
 		// Nothing has run: it costs no attempt, but the message's receive counts.
-		_ = r.save(ctx, r.release)
-		return err
+		// If this fails too, the lease ends by itself.
+		ctx, cancel := lasting(ctx)
+		defer cancel()
+		return errors.Join(err, r.save(ctx, r.release))
 	}
 	outcome, why, ignored := r.execute(ctx, call)
 	err = r.finish(ctx, outcome, why)

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -63,6 +64,14 @@ func New(o Options) (*Worker, error) {
 		w.exit = func() {}
 	}
 	return w, nil
+}
+
+// saveTime is how long a save may take once its run's context has ended.
+const saveTime = 15 * time.Second
+
+// lasting is ctx for a save that must happen even if ctx has just ended.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), saveTime)
 }
 
 // visibility hides a claimed message until its lease and the slack are over, so
