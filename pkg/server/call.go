@@ -86,9 +86,6 @@ func (s *Server) run(c *call, name string, arguments json.RawMessage, r rounds) 
 
 // finish is the answer to a call whose tool ran within the request.
 func (s *Server) finish(ctx context.Context, c *call, name string, arguments json.RawMessage, r rounds, o tool.Outcome) (any, error) {
-	if o.Cause != nil {
-		s.log.LogAttrs(ctx, slog.LevelError, "tool failed", slog.String("tool", name), slog.String("error", o.Cause.Error()))
-	}
 	switch o.Kind {
 	case tool.Done:
 		if size := protocol.WireSize(o.Result); size > s.limits.MaxResult {
@@ -96,6 +93,8 @@ func (s *Server) finish(ctx context.Context, c *call, name string, arguments jso
 		}
 		return o.Result, nil
 	case tool.Broken:
+		s.log.LogAttrs(ctx, slog.LevelError, "tool failed",
+			slog.String("tool", name), slog.String("answer", o.Error.Message), slog.Any("error", o.Cause))
 		return nil, byTool(o.Error)
 	case tool.Lacks:
 		return nil, missing(o.Required) // R-N8
@@ -104,7 +103,7 @@ func (s *Server) finish(ctx context.Context, c *call, name string, arguments jso
 	case tool.Slept, tool.Awaits:
 		return toolError("This tool has to wait, and can do so only as a task: call it from a client that supports tasks."), nil
 	case tool.Again:
-		return toolError("The tool could not finish now; call it again in %v.", o.After), nil
+		return toolError("%v (to be tried again in %v)", o.Cause, o.After), nil
 	case tool.Stopped:
 		return toolError("The tool did not finish within the time of one request."), nil
 	}
