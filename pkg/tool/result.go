@@ -16,13 +16,13 @@ import (
 )
 
 // wireResult is a CallToolResult as sent. The SDK's own encoding leaves
-// resultType out and writes no content as null.
+// resultType out, and isError if false, and writes no content as null.
 type wireResult struct {
 	Meta              map[string]any  `json:"_meta,omitempty"`
 	ResultType        string          `json:"resultType"`
 	Content           []mcp.Content   `json:"content"`
 	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
-	IsError           bool            `json:"isError,omitempty"`
+	IsError           bool            `json:"isError"`
 }
 
 // ErrorResult is a tool error in wire form: the model sees the message.
