@@ -22,6 +22,7 @@ type Config struct {
 	Auth      Auth
 	Streaming bool
 	Origins   []string
+	Hosts     []string
 	LogLevel  slog.Level
 	Limits    Limits
 }
@@ -52,7 +53,8 @@ var Variables = []Variable{
 	{"TOOLHOST_KEYS", "", false, setKeys},
 	{"TOOLHOST_AUTH", "", true, setAuth},
 	{"TOOLHOST_STREAMING", "false", false, setStreaming},
-	{"TOOLHOST_ORIGINS", "", false, setOrigins},
+	{"TOOLHOST_ORIGINS", "", false, list(func(c *Config) *[]string { return &c.Origins })},
+	{"TOOLHOST_HOSTS", "", false, list(func(c *Config) *[]string { return &c.Hosts })},
 	{"TOOLHOST_LOG_LEVEL", "info", false, setLogLevel},
 	{"TOOLHOST_MAX_BODY", strconv.Itoa(limits.MaxBody), false, size(func(c *Config) *int { return &c.Limits.Body })},
 	{"TOOLHOST_MAX_ARGUMENTS", strconv.Itoa(limits.MaxArguments), false, size(func(c *Config) *int { return &c.Limits.Arguments })},
@@ -121,14 +123,16 @@ func setStreaming(c *Config, value string) (err error) {
 	return nil
 }
 
-func setOrigins(c *Config, value string) error {
-	for origin := range strings.SplitSeq(value, ",") {
-		if origin = strings.TrimSpace(origin); origin == "" {
-			return errors.New("has an empty origin")
+func list(field func(*Config) *[]string) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		for entry := range strings.SplitSeq(value, ",") {
+			if entry = strings.TrimSpace(entry); entry == "" {
+				return errors.New("has an empty entry")
+			}
+			*field(c) = append(*field(c), entry)
 		}
-		c.Origins = append(c.Origins, origin)
+		return nil
 	}
-	return nil
 }
 
 func setLogLevel(c *Config, value string) error {

@@ -31,10 +31,10 @@ func TestLoad(t *testing.T) {
 		}
 	})
 	t.Run("everything set", func(t *testing.T) {
-		got, err := Load(env("TOOLHOST_KEYS_SECRET", "s", "TOOLHOST_STREAMING", "true", "TOOLHOST_ORIGINS", "https://a.example, *",
+		got, err := Load(env("TOOLHOST_KEYS_SECRET", "s", "TOOLHOST_STREAMING", "true", "TOOLHOST_ORIGINS", "https://a.example, *", "TOOLHOST_HOSTS", "localhost",
 			"TOOLHOST_LOG_LEVEL", "warn", "TOOLHOST_MAX_RESULT", "7"))
 		if err != nil || got.KeysSecret != "s" || !got.Streaming || got.LogLevel != slog.LevelWarn || got.Limits.Result != 7 ||
-			!reflect.DeepEqual(got.Origins, []string{"https://a.example", "*"}) {
+			!reflect.DeepEqual(got.Origins, []string{"https://a.example", "*"}) || !reflect.DeepEqual(got.Hosts, []string{"localhost"}) {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	})

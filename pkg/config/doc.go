@@ -10,6 +10,7 @@
 //	TOOLHOST_AUTH           required   who may call: none means everybody
 //	TOOLHOST_STREAMING      false      whether the gateway invokes the function for a response stream
 //	TOOLHOST_ORIGINS                   web origins that may call, separated by commas; * for all
+//	TOOLHOST_HOSTS                     host names under which the server may be addressed, separated by commas; empty for all
 //	TOOLHOST_LOG_LEVEL      info       debug, info, warn or error
 //	TOOLHOST_MAX_BODY       4194304    bytes of a request
 //	TOOLHOST_MAX_ARGUMENTS  1048576    bytes of a call's arguments
