@@ -134,6 +134,46 @@ func TestFault(t *testing.T) {
 			equal(t, "steps done under "+operation, done, 1)
 		}
 	})
+	t.Run("a_step_that_can_not_be_recorded_is_tried_again_and_shows_no_internals", func(t *testing.T) { // R-V4
+		s := newStage(t)
+		s.host("tool", tool.Options{}, func(ctx context.Context) error {
+			s.faults.Inject(failing("dynamodb"))
+			defer s.faults.Inject(nil)
+			_, err := tool.Step(ctx, "step", func(context.Context) (int, error) { return 1, nil })
+			return err
+		})
+		made := s.call("tool")
+		for range limits.Attempts {
+			s.work()
+			s.clock.Advance(limits.MaxDelay)
+		}
+		equal(t, "message", s.status(made, task.Failed).StatusMessage, "the tool gave up after its last attempt")
+	})
+	t.Run("a_step_that_ends_with_its_context_is_recorded", func(t *testing.T) {
+		l := newLong(t)
+		done := 0
+		l.host("tool", tool.Options{}, func(ctx context.Context) error {
+			_, err := tool.Step(ctx, "step", func(ctx context.Context) (int, error) {
+				done++
+				l.began <- ctx
+				<-ctx.Done()
+				return 1, nil
+			})
+			if err != nil {
+				return err
+			}
+			return ctx.Err()
+		})
+		made := l.call("tool")
+		ctx, stop := context.WithCancel(t.Context())
+		end := l.begin(ctx)
+		<-l.began
+		stop()
+		end()
+		l.work()
+		l.status(made, task.Completed)
+		equal(t, "done", done, 1)
+	})
 	t.Run("an_answer_during_a_run_is_not_a_lost_lease", func(t *testing.T) { // case 60
 		l := newLong(t)
 		made := l.call("long")

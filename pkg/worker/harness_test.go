@@ -357,14 +357,23 @@ func (s *stage) status(t task.Task, want task.Status) task.Task {
 }
 
 // loseBlobs deletes all blobs.
-func (s *stage) loseBlobs() {
+func (s *stage) loseBlobs() { s.t.Helper(); s.delete("", "blob#") }
+
+// remove deletes all of a task.
+func (s *stage) remove(t task.Task) { s.t.Helper(); s.delete(t.ID, "") }
+
+// delete deletes the items whose keys begin so.
+func (s *stage) delete(id, part string) {
 	s.t.Helper()
 	all, err := s.table.Scan(s.t.Context(), &awsdynamodb.ScanInput{TableName: aws.String("tasks")})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	for _, it := range all.Items {
-		if part := it["sk"].(*dbtypes.AttributeValueMemberS).Value; !strings.HasPrefix(part, "blob#") {
+		key := func(name, prefix string) bool {
+			return strings.HasPrefix(it[name].(*dbtypes.AttributeValueMemberS).Value, prefix)
+		}
+		if !key("pk", id) || !key("sk", part) {
 			continue
 		}
 		if _, err := s.table.DeleteItem(s.t.Context(), &awsdynamodb.DeleteItemInput{TableName: aws.String("tasks"),

@@ -126,6 +126,52 @@ func TestHeartbeat(t *testing.T) {
 		end()
 		l.status(made, task.Cancelled)
 	})
+	t.Run("stops_the_tool_of_a_lost_lease_and_saves_nothing_more", func(t *testing.T) { // cases 7, 10
+		for _, silent := range []bool{true, false} { // a read finds out, or a refused write
+			l := newLong(t)
+			l.host("talks", tool.Options{}, func(ctx context.Context) error {
+				if !silent {
+					tool.Report(ctx, 1, 2, "")
+				}
+				l.began <- ctx
+				<-ctx.Done()
+				return nil // too late
+			})
+			made := l.call("talks")
+			end := l.begin(t.Context())
+			<-l.began
+			l.waits(limits.CancelPoll)
+			taken := l.change(made, func(t task.Task) (task.Task, error) {
+				return task.Claim(t, "another", limits.Lease, l.clock.Now().Add(limits.Visibility))
+			})
+			l.clock.Advance(limits.CancelPoll)
+			equal(t, "come back", len(end()), 1) // to be judged again
+			now := l.load(made)
+			equal(t, "revision", now.Revision, taken.Revision)
+			equal(t, "holder", now.Lease.Holder, "another")
+		}
+	})
+	t.Run("of_a_task_that_is_gone_stops_the_tool_quietly", func(t *testing.T) {
+		l := newLong(t)
+		made := l.call("long")
+		end := l.begin(t.Context())
+		<-l.began
+		l.waits(limits.CancelPoll)
+		l.remove(made)
+		l.clock.Advance(limits.CancelPoll)
+		equal(t, "come back", len(end()), 0)
+		l.none()
+	})
+	t.Run("shows_the_last_progress_of_a_run_that_parks", func(t *testing.T) {
+		l := newLong(t)
+		l.host("talks", tool.Options{}, func(ctx context.Context) error {
+			tool.Report(ctx, 3, 4, "")
+			return tool.Sleep(ctx, "nap", time.Hour)
+		})
+		made := l.call("talks")
+		l.work()
+		equal(t, "message", l.load(made).StatusMessage, "3 of 4")
+	})
 	t.Run("goes_on_when_a_read_or_renewal_fails_within_the_lease", func(t *testing.T) {
 		l := newLong(t)
 		made := l.call("long")

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"toolhost/pkg/fault"
 	"toolhost/pkg/limits"
 	"toolhost/pkg/queue"
 	"toolhost/pkg/task"
@@ -14,8 +15,16 @@ import (
 )
 
 func TestNew(t *testing.T) {
-	if _, err := worker.New(worker.Options{}); err == nil {
-		t.Error("a worker without a store was made")
+	s := newStage(t)
+	for name, o := range map[string]worker.Options{
+		"no tools":      {Store: s.store, Queue: s.queue},
+		"no store":      {Tools: s.tools, Queue: s.queue},
+		"no queue":      {Tools: s.tools, Store: s.store},
+		"a short lease": {Tools: s.tools, Store: s.store, Queue: s.queue, Lease: limits.CancelPoll},
+	} {
+		if _, err := worker.New(o); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

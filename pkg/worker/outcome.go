@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -46,14 +47,18 @@ func (r *run) finish(ctx context.Context, out tool.Outcome, why error) error {
 
 // tell logs the end of the run.
 func (r *run) tell(ctx context.Context, out tool.Outcome, why, err error) {
-	attrs := []any{"tool", r.task.Tool, "outcome", outcomes[out.Kind], "status", r.task.Status,
-		"attempts", r.task.Attempts, "took", r.w.clock.Now().Sub(r.started)}
-	for name, err := range map[string]error{"stopped": why, "failure": out.Cause, "error": err} {
-		if err != nil {
-			attrs = append(attrs, name, err)
-		}
+	level, log := slog.LevelInfo, r.log.With("tool", r.task.Tool, "outcome", outcomes[out.Kind], "status", r.task.Status,
+		"attempts", r.task.Attempts, "took", r.w.clock.Now().Sub(r.started))
+	if why != nil {
+		log = log.With("stopped", why)
 	}
-	r.log.InfoContext(ctx, "run ended", attrs...)
+	if out.Cause != nil {
+		level, log = slog.LevelWarn, log.With("failure", out.Cause)
+	}
+	if err != nil {
+		level, log = slog.LevelWarn, log.With("error", err)
+	}
+	log.Log(ctx, level, "run ended")
 }
 
 var outcomes = map[tool.Kind]string{tool.Done: "done", tool.Broken: "broken", tool.Lacks: "lacks", tool.Asked: "asked",
@@ -169,10 +174,10 @@ func (r *run) fail(problem *jsonrpc.Error) event {
 }
 
 // retry lets the task go on after a while, at the cost of an attempt, or fails
-// it for the reason if that was the last. cause is the tool's own error, which
-// is meant for its callers.
+// it for the reason if that was the last. cause belongs to the reason if it is
+// the tool's own error, and is for the log alone if it is ours (R-V4).
 func (r *run) retry(after time.Duration, reason string, cause error) event {
-	if cause != nil {
+	if ours := (*fault.Error)(nil); cause != nil && !errors.As(cause, &ours) {
 		reason += ": " + cause.Error()
 	}
 	fail := r.fail(jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", reason))

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"toolhost/pkg/fault"
-	"toolhost/pkg/limits"
 	"toolhost/pkg/store"
 	"toolhost/pkg/task"
 )
@@ -61,15 +59,9 @@ func (r *recorder) Names() []string {
 }
 
 // Record implements tool.Recorder. A step that has finished is recorded even if
-// the run's context has just ended: else it would be done again. fault.TooLarge
-// past limits.MaxStep or limits.MaxSteps.
+// the run's context has just ended: else it would be done again. The limits of
+// a step are kept by the tool package.
 func (r *recorder) Record(ctx context.Context, name string, value json.RawMessage) (json.RawMessage, error) {
-	if len(value) > limits.MaxStep {
-		return nil, fault.New(fault.TooLarge, "worker.Record", "the value of step %q has %d bytes, and a step may record %d", name, len(value), limits.MaxStep)
-	}
-	if r.count() >= limits.MaxSteps {
-		return nil, fault.New(fault.TooLarge, "worker.Record", "a task may record %d steps", limits.MaxSteps)
-	}
 	ctx, cancel := lasting(ctx)
 	defer cancel()
 	kept, err := r.store.PutStep(ctx, r.task, store.Step{Name: name, Value: task.NewPayload(value)})
@@ -84,12 +76,6 @@ func (r *recorder) Record(ctx context.Context, name string, value json.RawMessag
 	r.steps[name] = value
 	r.fresh++
 	return value, nil
-}
-
-func (r *recorder) count() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.steps)
 }
 
 // progressed reports whether this run recorded a step.

@@ -23,7 +23,8 @@ type Options struct {
 	// Log gets one line a message and one a run: ids, causes, outcomes and
 	// durations, never arguments, results or answers. nil discards them.
 	Log *slog.Logger
-	// Lease is how long a claim holds without a renewal; 0 means limits.Lease.
+	// Lease is how long a claim holds without a renewal; 0 means limits.Lease. It
+	// is at least twice limits.CancelPoll, the time of the first heartbeat.
 	Lease time.Duration
 	// Exit is called, after the task has been settled, when a tool ignores the
 	// end of its context. On Lambda it ends the process, because a frozen and
@@ -45,10 +46,14 @@ type Worker struct {
 	exit  func()
 }
 
-// New makes a worker. fault.Invalid if a required option is missing.
+// New makes a worker. fault.Invalid if a required option is missing or the lease
+// is too short.
 func New(o Options) (*Worker, error) {
 	if o.Tools == nil || o.Store == nil || o.Queue == nil {
 		return nil, fault.New(fault.Invalid, "worker.New", "a worker needs tools, a store and a queue")
+	}
+	if o.Lease != 0 && o.Lease < 2*limits.CancelPoll {
+		return nil, fault.New(fault.Invalid, "worker.New", "a lease of %v is too short to be renewed", o.Lease)
 	}
 	w := &Worker{tools: o.Tools, store: o.Store, queue: o.Queue, clock: o.Clock, log: o.Log, lease: o.Lease, exit: o.Exit}
 	if w.clock == nil {
@@ -57,7 +62,7 @@ func New(o Options) (*Worker, error) {
 	if w.log == nil {
 		w.log = slog.New(slog.DiscardHandler)
 	}
-	if w.lease <= 0 {
+	if w.lease == 0 {
 		w.lease = limits.Lease
 	}
 	if w.exit == nil {
