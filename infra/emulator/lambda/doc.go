@@ -22,7 +22,8 @@
 //   - that Run returns only after its invocations have ended, or their grace has.
 //
 // A function is called in this process: one that ignores its timeout is let go
-// of, as if its sandbox had been killed, but goes on running. Batching windows,
-// and so batches of more than ten messages, filters and on-failure destinations
-// are not there.
+// of, as if its sandbox had been killed, but goes on running. After a failed or
+// throttled invocation the mapping goes on at once, where Lambda would slow
+// down. Batching windows, and so batches of more than ten messages, filters and
+// on-failure destinations are not there.
 package lambda

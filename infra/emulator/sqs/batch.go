@@ -1,9 +1,6 @@
 package sqs
 
-import (
-	"errors"
-	"regexp"
-)
+import "regexp"
 
 const maxEntries = 10
 
@@ -62,15 +59,12 @@ func eachEntry[E entry, Out any](entries []E, do func(*E) (Out, error)) batchOut
 	out := batchOutput[Out]{Successful: []Out{}, Failed: []failedEntry{}}
 	for i := range entries {
 		done, err := do(&entries[i])
-		var f *failure
-		switch {
-		case err == nil:
-			out.Successful = append(out.Successful, done)
-		case errors.As(err, &f):
+		if err != nil {
+			f := failureOf(err)
 			out.Failed = append(out.Failed, failedEntry{entryID{entries[i].id()}, f.query, f.message, f.sender()})
-		default:
-			out.Failed = append(out.Failed, failedEntry{entryID{entries[i].id()}, internalFailure.query, err.Error(), false})
+			continue
 		}
+		out.Successful = append(out.Successful, done)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package sqs
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 )
@@ -59,6 +60,15 @@ func (c code) errorf(format string, args ...any) error {
 }
 
 func (f *failure) Error() string { return f.query + ": " + f.message }
+
+// failureOf is err as it is answered; what is not a failure yet is an internal one.
+func failureOf(err error) *failure {
+	var f *failure
+	if errors.As(err, &f) {
+		return f
+	}
+	return &failure{internalFailure, err.Error()}
+}
 
 // sender reports whether the caller is at fault.
 func (f *failure) sender() bool { return f.status < http.StatusInternalServerError }

@@ -3,12 +3,14 @@ package sqs
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"toolhost/pkg/fault"
 )
@@ -52,8 +54,11 @@ func openJournal(dir string) (*journal, error) {
 	}
 	path := filepath.Join(dir, "sqs.db")
 	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
+	if errors.Is(err, berrors.ErrTimeout) {
+		return nil, fault.New(fault.Busy, op, "%s is in use by another process", path)
+	}
 	if err != nil {
-		return nil, fault.New(fault.Busy, op, "%s can't be opened, perhaps because another process uses it: %v", path, err)
+		return nil, fault.Wrap(fault.Internal, op, err)
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
 		first, _ := tx.Cursor().First()

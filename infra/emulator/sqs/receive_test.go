@@ -9,6 +9,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"toolhost/pkg/clock"
 )
 
 func TestVisibility(t *testing.T) {
@@ -208,6 +210,22 @@ func TestLongPoll(t *testing.T) {
 		}
 	})
 
+	t.Run("is not late when the clock is moved while it begins to wait", func(t *testing.T) {
+		now := &jumping{Manual: clock.NewManual(start), jump: 5 * time.Second}
+		server, err := New(Options{Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		alarm, stop := server.alarm(start.Add(10 * time.Second))
+		defer stop()
+		now.Advance(5 * time.Second)
+		select {
+		case <-alarm:
+		default:
+			t.Fatal("not woken at its time")
+		}
+	})
+
 	t.Run("of a caller that went away takes nothing", func(t *testing.T) {
 		e := serve(t, Options{})
 		url := e.queue("jobs", nil)
@@ -392,4 +410,16 @@ func TestRedrive(t *testing.T) {
 			e.clock.Advance(10 * time.Second)
 		}
 	})
+}
+
+// jumping is a clock that somebody moves just before the first timer is set.
+type jumping struct {
+	*clock.Manual
+	jump time.Duration
+}
+
+func (j *jumping) After(d time.Duration) (<-chan time.Time, func()) {
+	j.Advance(j.jump)
+	j.jump = 0
+	return j.Manual.After(d)
 }

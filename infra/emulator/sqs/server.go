@@ -204,11 +204,7 @@ func answer(w http.ResponseWriter, out any, err error) {
 	header.Set("X-Amzn-Requestid", uuid.NewString())
 	status := http.StatusOK
 	if err != nil {
-		var f *failure
-		if !errors.As(err, &f) {
-			f = &failure{internalFailure, err.Error()}
-		}
-		fault := "Receiver"
+		f, fault := failureOf(err), "Receiver"
 		if f.sender() {
 			fault = "Sender"
 		}
