@@ -119,4 +119,3 @@ func (s *stage) idle() {
 	s.t.Helper()
 	s.until(func() bool { return s.clock.Waiting() > 0 })
 }
-
