@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
@@ -334,5 +335,43 @@ func TestSizes(t *testing.T) {
 		if later.field("status") != "completed" {
 			t.Errorf("%d bytes: %q", bytes, later.field("status"))
 		}
+	}
+}
+
+// Case 52: arguments nested too deep are a matter of the model's, up to where
+// they are no message any more (case 53).
+func TestDepth(t *testing.T) {
+	h := start(t, server.Limits{})
+	deep := func(levels int) answer {
+		value := json.RawMessage(strings.Repeat("[", levels) + strings.Repeat("]", levels))
+		return h.call("", "tools/call", map[string]any{"name": "greet", "arguments": map[string]any{"name": value}})
+	}
+	if got := deep(100); got.Status != 200 || !strings.Contains(string(got.Result), `"isError":true`) || !strings.Contains(string(got.Result), "64 levels") {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+	if got := deep(9_000); got.Status != 400 || got.code() != -32700 || !strings.Contains(string(got.Body), `"id":1`) {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+}
+
+// R-G3: a task's result is, byte for byte, what the call would have returned.
+func TestInlinedResult(t *testing.T) {
+	h := start(t, server.Limits{})
+	for name, params := range map[string]map[string]any{
+		"a tool error": {"name": "fails", "arguments": map[string]any{"how": "tool"}},
+		"a result":     {"name": "big", "arguments": map[string]any{"bytes": 100_000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := h.callDeclaring("{}", "", "tools/call", params)
+			id := h.call("", "tools/call", params).field("taskId")
+			h.work()
+			var later struct {
+				Result json.RawMessage `json:"result"`
+			}
+			h.must(json.Unmarshal(h.get(id).Result, &later))
+			if string(later.Result) != string(now.Result) {
+				t.Errorf("%.300s\n%.300s", later.Result, now.Result)
+			}
+		})
 	}
 }

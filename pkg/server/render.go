@@ -9,14 +9,13 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"toolhost/pkg/fault"
 	"toolhost/pkg/jsonrpc"
 	"toolhost/pkg/protocol"
 )
-
-const statusAccepted = http.StatusAccepted
 
 // retryAfter is when a throttled client may come again.
 const retryAfter = time.Second
@@ -54,7 +53,7 @@ func missing(required json.RawMessage) error {
 // clip keeps what a client sent short in an error.
 func clip(s string) string {
 	if len(s) > 100 {
-		return s[:100] + "…"
+		return strings.ToValidUTF8(s[:100], "") + "…"
 	}
 	return s
 }

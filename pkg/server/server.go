@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"toolhost/pkg/clock"
@@ -136,7 +137,7 @@ func (s *Server) Handle(ctx context.Context, r Request, notify Notify) (response
 	case err != nil:
 		return s.refuse(ctx, c, err)
 	case c.message.ID == nil:
-		return Response{Status: statusAccepted}
+		return Response{Status: http.StatusAccepted}
 	}
 	return s.succeed(ctx, c, result)
 }

@@ -21,18 +21,14 @@ type method struct {
 }
 
 // methods is the table. A method that is not in it does not exist (R-N9).
-var methods map[string]method
-
-func init() {
-	methods = map[string]method{
-		protocol.MethodDiscover:    {serve: (*Server).discover},
-		protocol.MethodToolsList:   {serve: (*Server).listTools},
-		protocol.MethodToolsCall:   {named: "name", serve: (*Server).callTool},
-		protocol.MethodTasksGet:    {named: "taskId", needsTasks: always, serve: (*Server).getTask},
-		protocol.MethodTasksUpdate: {named: "taskId", needsTasks: always, serve: (*Server).updateTask},
-		protocol.MethodTasksCancel: {named: "taskId", needsTasks: always, serve: (*Server).cancelTask},
-		protocol.MethodListen:      {needsTasks: watchesTasks, serve: (*Server).listen},
-	}
+var methods = map[string]method{
+	protocol.MethodDiscover:    {serve: (*Server).discover},
+	protocol.MethodToolsList:   {serve: (*Server).listTools},
+	protocol.MethodToolsCall:   {named: "name", serve: (*Server).callTool},
+	protocol.MethodTasksGet:    {named: "taskId", needsTasks: always, serve: (*Server).getTask},
+	protocol.MethodTasksUpdate: {named: "taskId", needsTasks: always, serve: (*Server).updateTask},
+	protocol.MethodTasksCancel: {named: "taskId", needsTasks: always, serve: (*Server).cancelTask},
+	protocol.MethodListen:      {needsTasks: watchesTasks, serve: (*Server).listen},
 }
 
 func always(*call) bool { return true }
