@@ -106,25 +106,34 @@ func TestHeartbeat(t *testing.T) {
 		close(said)
 		end()
 	})
-	t.Run("shows_a_message_that_is_too_long_and_still_hears_a_cancel", func(t *testing.T) {
-		l := newLong(t)
-		l.host("talks", tool.Options{}, func(ctx context.Context) error {
-			tool.Report(ctx, 0, 0, strings.Repeat("x", 2*limits.MaxStatusMessage))
-			l.began <- ctx
-			<-ctx.Done()
-			return ctx.Err()
-		})
-		made := l.call("talks")
-		end := l.begin(t.Context())
-		<-l.began
-		l.first()
-		l.beats(4)
-		l.cancel(made)
-		l.clock.Advance(limits.ReportEvery)
-		l.waits(limits.ReportEvery)
-		l.clock.Advance(limits.ReportEvery)
-		end()
-		l.status(made, task.Cancelled)
+	t.Run("hears_a_cancel_whatever_is_reported", func(t *testing.T) {
+		for what, message := range map[string]string{
+			"too long":                    strings.Repeat("x", 2*limits.MaxStatusMessage),
+			"shown already by a last run": "as before",
+		} {
+			l := newLong(t)
+			l.host("talks", tool.Options{}, func(ctx context.Context) error {
+				tool.Report(ctx, 0, 0, message)
+				l.began <- ctx
+				<-ctx.Done()
+				return ctx.Err()
+			})
+			made := l.call("talks")
+			l.as(made, func(t task.Task, now time.Time) (task.Task, error) {
+				t, _ = task.Report(t, "former", "as before", now)
+				return task.Release(t, "former", time.Time{}, false, now)
+			})
+			end := l.begin(t.Context())
+			<-l.began
+			l.first()
+			l.beats(4)
+			l.cancel(made)
+			l.clock.Advance(limits.ReportEvery)
+			l.waits(limits.ReportEvery)
+			l.clock.Advance(limits.ReportEvery)
+			end()
+			equal(t, what, l.load(made).Status, task.Cancelled)
+		}
 	})
 	t.Run("stops_the_tool_of_a_lost_lease_and_saves_nothing_more", func(t *testing.T) { // cases 7, 10
 		for _, silent := range []bool{true, false} { // a read finds out, or a refused write
