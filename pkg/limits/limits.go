@@ -79,7 +79,8 @@ const (
 	MaxBody = 4 << 20
 	// MaxArguments is the largest arguments object, as JSON.
 	MaxArguments = 1 << 20
-	// MaxResult is the largest result, as JSON.
+	// MaxResult is the largest result, as JSON within the JSON string in which
+	// Lambda hands a buffered response on: every quote counts twice.
 	MaxResult = 4 << 20
 	// MaxAnswer is the largest answer to one question, as JSON.
 	MaxAnswer = 256 << 10

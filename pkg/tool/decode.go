@@ -127,9 +127,8 @@ func number(text string) (any, *misplaced) {
 
 // decodeInto fills a Go value as the SDK does: names match exactly.
 func decodeInto(text json.RawMessage, into any) error {
-	d := segment.NewDecoder(bytes.NewReader(text))
-	d.DontMatchCaseInsensitiveStructFields()
-	return d.Decode(into)
+	_, err := segment.Parse(text, into, segment.DontMatchCaseInsensitiveStructFields)
+	return err
 }
 
 // property is the path of an object's property, for people and models.

@@ -73,8 +73,8 @@ func (t *Tool) encodeResult(res *mcp.CallToolResult) Outcome {
 	if err != nil {
 		return internal(fmt.Errorf("the result can't be encoded: %w", err))
 	}
-	if len(text) > limits.MaxResult {
-		return toolError(fmt.Sprintf("The result has %d bytes, the limit is %d. Ask for less at once.", len(text), limits.MaxResult))
+	if size := protocol.WireSize(text); size > limits.MaxResult {
+		return toolError(fmt.Sprintf("The result has %d bytes as sent, the limit is %d. Ask for less at once.", size, limits.MaxResult))
 	}
 	return Outcome{Kind: Done, Result: text, ToolError: w.IsError}
 }
