@@ -120,3 +120,17 @@ func TestInspect(t *testing.T) {
 		}
 	})
 }
+
+// What was in flight when its receivers ended is there for the next.
+func TestReveal(t *testing.T) {
+	e := serve(t, Options{})
+	url := e.queue("jobs", map[string]string{"VisibilityTimeout": "5400"})
+	e.send(url, "a")
+	first := e.receive(url)[0]
+	e.server.Reveal("none")
+	e.server.Reveal("jobs")
+	again := e.receive(url)
+	if len(again) != 1 || *again[0].MessageId != *first.MessageId || again[0].Attributes["ApproximateReceiveCount"] != "2" {
+		t.Errorf("got %v", again)
+	}
+}

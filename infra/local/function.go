@@ -1,0 +1,74 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"strings"
+
+	awslambda "github.com/aws/aws-lambda-go/lambda"
+
+	"toolhost/infra/emulator/lambda"
+	"toolhost/pkg/config"
+	"toolhost/pkg/protocol"
+	"toolhost/pkg/stack"
+)
+
+// functions are the deployment's, each opened by itself.
+type functions struct {
+	mcp, tasks         function
+	worker, deadLetter lambda.Function
+}
+
+// open opens the functions as on Lambda, from an environment.
+func open(ctx context.Context, o Options, s *Services) (functions, error) {
+	secret, err := keys(o.Dir)
+	if err != nil {
+		return functions{}, err
+	}
+	// What template.yaml sets, and the names of this machine: a web page that
+	// makes its own name point here is refused.
+	environment := map[string]string{
+		"TOOLHOST_TABLE": s.Table, "TOOLHOST_QUEUE_URL": s.QueueURL, "TOOLHOST_KEYS": secret,
+		"TOOLHOST_AUTH": string(config.AuthNone), "TOOLHOST_STREAMING": "true", "TOOLHOST_HOSTS": "localhost,127.0.0.1,::1",
+	}
+	maps.Copy(environment, o.Environment)
+	c, err := config.Load(func(name string) string { return environment[name] })
+	if err != nil {
+		return functions{}, err
+	}
+	alone := func() (*stack.Stack, error) {
+		return stack.Open(ctx, c, o.Registry, stack.Options{AWS: s.AWS(), Clock: o.Clock, Log: o.Log})
+	}
+	mcp, err1 := alone()
+	tasks, err2 := alone()
+	worker, err3 := alone()
+	deadLetter, err4 := alone()
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return functions{}, err
+	}
+	serveMCP, err1 := mcp.MCP()
+	serveTasks, err2 := tasks.Tasks()
+	work, err3 := worker.Worker()
+	bury, err4 := deadLetter.Worker()
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return functions{}, err
+	}
+	return functions{
+		mcp: function(serveMCP), tasks: function(serveTasks),
+		worker:     awslambda.NewHandler(work.Handle).Invoke,
+		deadLetter: awslambda.NewHandler(bury.DeadLetter).Invoke,
+	}, nil
+}
+
+// route is the template's: tasks/* by its header, the rest to functions/mcp.
+func (f functions) route(r *http.Request) (function, string, map[string]string) {
+	switch {
+	case r.URL.Path != "/mcp":
+		return nil, "", nil
+	case strings.HasPrefix(r.Header.Get(protocol.HeaderMethod), "tasks/"):
+		return f.tasks, "/mcp", nil
+	}
+	return f.mcp, "/mcp", nil
+}
