@@ -40,8 +40,10 @@ func TestQueueIndependent(t *testing.T) {
 		t.Skip("TOOLHOST_TEST_SQS_URL names no independent implementation; independent.sh starts one")
 	}
 	lacks, known := map[string]map[queuetest.Capability]string{
-		"moto":   {queuetest.Clock: realClock},
-		"fauxqs": {queuetest.Clock: realClock},
+		"moto": {queuetest.Clock: realClock,
+			queuetest.Stale: "moto takes the receipt of a message that is visible again"},
+		"fauxqs": {queuetest.Clock: realClock,
+			queuetest.Groups: "fauxqs drops the group of a message on a standard queue"},
 	}[os.Getenv("TOOLHOST_TEST_INDEPENDENT")]
 	if !known {
 		t.Fatal("TOOLHOST_TEST_INDEPENDENT says which implementation it is: moto or fauxqs")

@@ -34,7 +34,8 @@ func TestStoreIndependent(t *testing.T) {
 		t.Skip("TOOLHOST_TEST_DYNAMODB_URL names no independent implementation; independent.sh starts some")
 	}
 	lacks, known := map[string]map[storetest.Capability]string{
-		"moto":     {storetest.Capacity: "moto answers made-up numbers of units"},
+		"moto": {storetest.Capacity: "moto answers made-up numbers of units",
+			storetest.Atomic: "moto's threads check a condition and write without a lock"},
 		"dynalite": {storetest.StoredItem: "dynalite knows no ReturnValuesOnConditionCheckFailure"},
 	}[os.Getenv("TOOLHOST_TEST_INDEPENDENT")]
 	if !known {

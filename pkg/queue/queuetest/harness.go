@@ -38,10 +38,8 @@ const (
 	Faults Capability = "faults can be injected"
 	// Groups: a received message tells its group.
 	Groups Capability = "groups are received"
-	// Stale: a receipt ends with the message's visibility, not with its next receive.
+	// Stale: a receipt ends when its message is visible again, not with its next receive.
 	Stale Capability = "a stale receipt is refused"
-	// Deleted: the receipt of a deleted message is refused.
-	Deleted Capability = "a deleted message's receipt is refused"
 )
 
 // Harness is an implementation under test and what can be done to it. The

@@ -68,6 +68,7 @@ func testCreate(t *testing.T, h Harness) {
 		equal(t, load(t, s, old.ID), other)
 	})
 	t.Run("of_two_at_once_one_is_created", func(t *testing.T) {
+		h.needs(t, Atomic)
 		for range 20 {
 			a, b := sample(), sample()
 			b.ID = a.ID

@@ -38,6 +38,8 @@ const (
 	Faults Capability = "faults can be injected"
 	// Capacity: Harness.Meter counts units as DynamoDB bills them.
 	Capacity Capability = "capacity is counted"
+	// Atomic: a conditional write is one step for parallel writers.
+	Atomic Capability = "conditional writes are atomic"
 	// StoredItem: a failed condition returns the stored item, so that a conflict
 	// costs no further read.
 	StoredItem Capability = "a failed condition returns the item"

@@ -149,6 +149,7 @@ func testUpdate(t *testing.T, h Harness) {
 		is(t, err, fault.NotFound)
 	})
 	t.Run("changes_in_parallel_all_count", func(t *testing.T) {
+		h.needs(t, Atomic)
 		v := create(t, s, sample())
 		const writers = 8
 		var all sync.WaitGroup
@@ -174,6 +175,7 @@ func testUpdate(t *testing.T, h Harness) {
 func testWriters(t *testing.T, h Harness) {
 	s := h.Store
 	t.Run("each_revision_is_won_once", func(t *testing.T) {
+		h.needs(t, Atomic)
 		const rounds, writers = 500, 3
 		v := create(t, s, sample())
 		for round := range rounds {

@@ -61,6 +61,7 @@ func testSteps(t *testing.T, h Harness) {
 		holds(t, s, v, steps(t, s, v)[0].Value, []byte(`1`))
 	})
 	t.Run("of_two_writers_the_second_adopts_the_first_one's_value", func(t *testing.T) {
+		h.needs(t, Atomic)
 		v := create(t, s, sample())
 		for round := range 20 {
 			name := fmt.Sprint(round)
