@@ -7,9 +7,9 @@
 //	step#BIRTH#NAME   the value of a finished step
 //	blob#ID#N         a piece of a payload too large to sit in the task's item
 //
-// It promises what store.Store does, and these costs: creating, saving and
-// loading a task whose payloads are small is one request each, of one write
-// unit or one read unit a KB or 4 KB. Payloads leave the item, largest first,
+// It promises what store.Store does, and these costs: creating or saving a task
+// is one request and a write unit a KB, loading it one request and a read unit
+// for 4 KB. Payloads leave the item, largest first,
 // when it would pass limits.InlineItem. They are written before the item that
 // points to them, never change, and are never deleted by us: the table's time
 // to live takes everything away, the parts after the task.

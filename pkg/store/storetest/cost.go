@@ -33,6 +33,24 @@ func testCost(t *testing.T, h Harness) {
 		costs(t, "recording a step", Usage{Requests: 1, WriteUnits: 1}, func() { step(t, s, v, "a", `1`) })
 		costs(t, "reading a step", Usage{Requests: 1, ReadUnits: 1}, func() { steps(t, s, v) })
 	})
+	t.Run("an_item_never_costs_a_second_unit_for_a_payload", func(t *testing.T) {
+		moved := 0
+		for n := 100; n < 700; n++ {
+			v := sample()
+			v.Arguments = task.NewPayload(text(n))
+			before := h.Meter()
+			v = create(t, s, v)
+			if v.Arguments.Blob != "" {
+				moved++
+			}
+			if got := h.Meter().Minus(before); got.WriteUnits != float64(got.Requests) {
+				t.Fatalf("with arguments of %d bytes a create took %+v", n, got)
+			}
+		}
+		if moved == 0 || moved == 600 {
+			t.Fatalf("the payload left the item %d times of 600: its size was not met", moved)
+		}
+	})
 	t.Run("large_payloads_leave_the_item_small", func(t *testing.T) { // case 26
 		v := sample()
 		arguments := noise(200 << 10)
