@@ -1,19 +1,13 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"mime"
+	"maps"
 	"net/http"
-	"strconv"
+	"sync"
 	"sync/atomic"
-	"time"
-
-	"github.com/cenkalti/backoff/v5"
 
 	"toolhost/pkg/clock"
 	"toolhost/pkg/jsonrpc"
@@ -22,16 +16,17 @@ import (
 
 // Options configure a Client. The zero value works.
 type Options struct {
-	// HTTP sends the requests; nil means http.DefaultClient.
+	// HTTP sends the requests; nil means a client that follows no redirects. It
+	// must have no timeout shorter than the longest call.
 	HTTP *http.Client
 	// Name and Version introduce the caller to the server.
 	Name, Version string
 	// Revision is the protocol revision to speak; "" means 2026-07-28.
 	Revision string
-	// Clock paces polls; nil means the machine's.
+	// Clock paces polls and repeats; nil means the machine's.
 	Clock clock.Clock
-	// Answerer answers the tools' questions. Without one the client declares that
-	// it can't be asked.
+	// Answerer answers the tools' questions. Without one the server is told that
+	// nobody can be asked.
 	Answerer Answerer
 	// Tries is how often a request that is safe to repeat is sent; 0 means 4.
 	Tries uint
@@ -42,12 +37,19 @@ type Client struct {
 	endpoint string
 	opts     Options
 	ids      atomic.Int64
+	// answered says that an MCP server has answered before: only then is an
+	// endpoint that can't be reached worth waiting for.
+	answered atomic.Bool
+
+	mu       sync.Mutex
+	mirrored map[string][]mirror // by tool, as listed last
 }
 
 // New makes a client for an MCP endpoint, such as http://127.0.0.1:8080/mcp.
 func New(endpoint string, o Options) *Client {
 	if o.HTTP == nil {
-		o.HTTP = http.DefaultClient
+		// A redirect would turn the POST into a GET.
+		o.HTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
 	if o.Name == "" {
 		o.Name, o.Version = "toolhost-client", "1"
@@ -64,81 +66,52 @@ func New(endpoint string, o Options) *Client {
 	return &Client{endpoint: endpoint, opts: o}
 }
 
-// Error is a JSON-RPC error that the server answered with.
-type Error struct {
-	Code    int
-	Message string
-	Data    json.RawMessage
-	// Status is the HTTP status it came with.
-	Status int
-}
-
-func (e *Error) Error() string { return e.Message }
-
-// UnreachableError means that no answer of an MCP server was had.
-type UnreachableError struct {
-	Endpoint string
-	Err      error
-}
-
-func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("no MCP server answers at %s: %v", e.Endpoint, e.Err)
-}
-
-func (e *UnreachableError) Unwrap() error { return e.Err }
-
 // exchange is one request and what is to be done with its answer.
 type exchange struct {
 	method string
 	// name goes into the Mcp-Name header: a tool's name or a task's id.
 	name   string
 	params map[string]any
-	// repeat says that the request may be sent again if its fate is unknown.
-	repeat bool
+	// header holds the Mcp-Param-* headers.
+	header map[string]string
+	// call marks a tools/call: it may not be sent twice, and may be answered with
+	// other results than a complete one.
+	call bool
 	// notify receives the notifications on the request's own stream.
 	notify func(method string, params json.RawMessage)
 }
 
-// do sends the request and returns its result.
+// do sends the request, again if need be, and returns its result, an object.
 func (c *Client) do(ctx context.Context, x exchange) (json.RawMessage, error) {
-	params := map[string]any{}
-	for k, v := range x.params {
-		params[k] = v
+	id := c.ids.Add(1)
+	params := maps.Clone(x.params)
+	if params == nil {
+		params = map[string]any{}
 	}
-	params["_meta"] = c.meta(x)
-	body, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": c.ids.Add(1), "method": x.method, "params": params,
-	})
+	params["_meta"] = c.meta(id, x)
+	body := jsonrpc.Encode(map[string]any{"jsonrpc": "2.0", "id": id, "method": x.method, "params": params})
+	result, err := c.persist(ctx, x, func(ctx context.Context) (json.RawMessage, error) { return c.send(ctx, x, id, body) })
 	if err != nil {
-		return nil, fmt.Errorf("encoding %s: %w", x.method, err)
-	}
-	tries := uint(1)
-	if x.repeat {
-		tries = c.opts.Tries
-	}
-	return backoff.Retry(ctx, func() (json.RawMessage, error) {
-		result, err := c.send(ctx, x, body)
-		if err == nil || ctx.Err() != nil || !passing(err) {
-			if err != nil {
-				err = backoff.Permanent(err)
-			}
-			return result, err
-		}
 		return nil, err
-	}, backoff.WithMaxTries(tries))
-}
-
-// passing reports whether the same request may succeed later.
-func passing(err error) bool {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Status == http.StatusTooManyRequests || e.Status >= 500
 	}
-	var u *UnreachableError
-	return errors.As(err, &u)
+	var r struct {
+		ResultType string `json:"resultType"`
+	}
+	if err := json.Unmarshal(result, &r); err != nil {
+		return nil, fmt.Errorf("the server answered %s with a result that can't be read: %w", x.method, err)
+	}
+	switch r.ResultType {
+	case protocol.ResultComplete, "": // "" is what servers of earlier revisions send
+		return result, nil
+	case protocol.ResultTask, protocol.ResultInputRequired:
+		if x.call {
+			return result, nil
+		}
+	}
+	return nil, fmt.Errorf("the server answered %s with a result of type %q, which is not known here", x.method, r.ResultType)
 }
 
-func (c *Client) meta(x exchange) map[string]any {
+func (c *Client) meta(id int64, x exchange) map[string]any {
 	capabilities := map[string]any{"extensions": map[string]any{protocol.ExtensionTasks: struct{}{}}}
 	if c.opts.Answerer != nil {
 		capabilities["elicitation"] = map[string]any{"form": struct{}{}, "url": struct{}{}}
@@ -149,81 +122,7 @@ func (c *Client) meta(x exchange) map[string]any {
 		protocol.MetaClientInfo:         map[string]string{"name": c.opts.Name, "version": c.opts.Version},
 	}
 	if x.notify != nil {
-		meta["progressToken"] = strconv.FormatInt(c.ids.Load(), 10) + "p"
+		meta[protocol.MetaProgressToken] = id
 	}
 	return meta
-}
-
-// send makes one attempt.
-func (c *Client) send(ctx context.Context, x exchange, body []byte) (json.RawMessage, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
-	if err != nil {
-		return nil, &UnreachableError{c.endpoint, err}
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	req.Header.Set(protocol.HeaderVersion, c.opts.Revision)
-	req.Header.Set(protocol.HeaderMethod, x.method)
-	if x.name != "" {
-		req.Header.Set(protocol.HeaderName, protocol.EncodeHeader(x.name))
-	}
-	resp, err := c.opts.HTTP.Do(req)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, &UnreachableError{c.endpoint, err}
-	}
-	defer resp.Body.Close()
-	answer, err := c.read(resp, x)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, err
-	}
-	if answer.Error != nil {
-		e := &Error{Code: answer.Error.Code, Message: answer.Error.Message, Data: answer.Error.Data, Status: resp.StatusCode}
-		if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && passing(e) && s <= 60 {
-			select {
-			case <-ctx.Done():
-			case <-after(c.opts.Clock, time.Duration(s)*time.Second):
-			}
-		}
-		return nil, e
-	}
-	return answer.Result, nil
-}
-
-func after(c clock.Clock, d time.Duration) <-chan time.Time {
-	t, _ := c.After(d)
-	return t
-}
-
-// response is a JSON-RPC message from the server.
-type response struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  *jsonrpc.Error  `json:"error"`
-}
-
-// maxAnswer bounds what is read of an answer: more than any result may have.
-const maxAnswer = 16 << 20
-
-func (c *Client) read(resp *http.Response, x exchange) (response, error) {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if kind == "text/event-stream" {
-		return readStream(resp.Body, x.notify)
-	}
-	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return response{}, &UnreachableError{c.endpoint, err}
-	}
-	var r response
-	if err := json.Unmarshal(b, &r); err != nil || r.Result == nil && r.Error == nil {
-		return response{}, &UnreachableError{c.endpoint, fmt.Errorf("HTTP %s, which is no JSON-RPC answer", resp.Status)}
-	}
-	return r, nil
 }

@@ -3,9 +3,8 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"toolhost/pkg/protocol"
 )
@@ -13,10 +12,12 @@ import (
 // Tool is what the server tells of a tool.
 type Tool struct {
 	Name         string          `json:"name"`
-	Title        string          `json:"title,omitempty"`
-	Description  string          `json:"description,omitempty"`
+	Title        string          `json:"title"`
+	Description  string          `json:"description"`
 	InputSchema  json.RawMessage `json:"inputSchema"`
-	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+	// Raw is the whole entry as it came.
+	Raw json.RawMessage `json:"-"`
 }
 
 // maxPages bounds a listing.
@@ -25,31 +26,40 @@ const maxPages = 1000
 // Tools lists all tools, page by page.
 func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 	var tools []Tool
+	mirrored := map[string][]mirror{}
 	params := map[string]any{}
 	for range maxPages {
-		raw, err := c.do(ctx, exchange{method: protocol.MethodToolsList, params: params, repeat: true})
+		raw, err := c.do(ctx, exchange{method: protocol.MethodToolsList, params: params})
 		if err != nil {
 			return nil, err
 		}
 		var page struct {
-			Tools      []Tool `json:"tools"`
-			NextCursor string `json:"nextCursor"`
+			Tools      []json.RawMessage `json:"tools"`
+			NextCursor *string           `json:"nextCursor"`
 		}
 		if err := json.Unmarshal(raw, &page); err != nil {
-			return nil, fmt.Errorf("reading the tools: %w", err)
+			return nil, fmt.Errorf("the list of tools can't be read: %w", err)
 		}
-		tools = append(tools, page.Tools...)
-		if page.NextCursor == "" {
+		for _, entry := range page.Tools {
+			t := Tool{Raw: entry}
+			if err := json.Unmarshal(entry, &t); err != nil {
+				return nil, fmt.Errorf("the list of tools can't be read: %w", err)
+			}
+			tools = append(tools, t)
+			mirrored[t.Name] = mirrors(t.InputSchema, nil)
+		}
+		if page.NextCursor == nil {
+			c.mu.Lock()
+			c.mirrored = mirrored
+			c.mu.Unlock()
 			return tools, nil
 		}
-		params = map[string]any{"cursor": page.NextCursor}
+		params = map[string]any{"cursor": *page.NextCursor}
 	}
-	return nil, fmt.Errorf("the list of tools does not end")
+	return nil, errors.New("the list of tools does not end")
 }
 
 // Discover returns the server's self-description, a DiscoverResult as JSON.
 func (c *Client) Discover(ctx context.Context) (json.RawMessage, error) {
-	return c.do(ctx, exchange{method: protocol.MethodDiscover, repeat: true})
+	return c.do(ctx, exchange{method: protocol.MethodDiscover})
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

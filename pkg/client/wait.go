@@ -1,0 +1,131 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Wait stays with a task to its end, answers its questions, and returns its
+// result, a CallToolResult, or a *FailedError, ErrCancelled, or ErrUnknownTask if it is gone. It
+// polls as often as the server wants it to, also while a question is open.
+func (c *Client) Wait(ctx context.Context, id string, w Watch) (json.RawMessage, error) {
+	t, err := c.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	w.tell(t)
+	return c.wait(ctx, t, w)
+}
+
+func (c *Client) wait(ctx context.Context, t Task, w Watch) (json.RawMessage, error) {
+	in := &interview{client: c, settled: map[string]bool{}, refused: map[string]string{}, refusals: map[string]int{}}
+	defer in.end()
+	for {
+		if result, ended, err := t.outcome(); ended {
+			return result, err
+		}
+		in.begin(ctx, t)
+		poll, stop := c.opts.Clock.After(t.poll())
+		select {
+		case <-ctx.Done():
+			stop()
+			return nil, ctx.Err()
+		case <-poll:
+		case a := <-in.answers:
+			stop()
+			if err := in.deliver(ctx, t.ID, a); err != nil {
+				return nil, err
+			}
+		}
+		next, err := c.Get(ctx, t.ID)
+		if err != nil {
+			return nil, err
+		}
+		in.follow(next)
+		if next.Status != t.Status || next.StatusMessage != t.StatusMessage || !next.LastUpdatedAt.Equal(t.LastUpdatedAt) {
+			w.tell(next)
+		}
+		t = next
+	}
+}
+
+// maxRefusals is how often one question is put again because the server refused
+// its answer.
+const maxRefusals = 3
+
+// interview puts a task's questions to the Answerer, one at a time, each once.
+type interview struct {
+	client *Client
+	// settled are the keys whose answer was delivered: a task may show them a
+	// little longer.
+	settled  map[string]bool
+	refused  map[string]string
+	refusals map[string]int
+
+	// The question that is open: answers is nil if there is none.
+	key     string
+	cancel  context.CancelFunc
+	answers chan answer
+}
+
+type answer struct {
+	response json.RawMessage
+	err      error
+}
+
+// begin puts the first question that is not settled, if none is open.
+func (in *interview) begin(ctx context.Context, t Task) {
+	if in.answers != nil || t.Status != InputRequired {
+		return
+	}
+	for _, q := range t.InputRequests {
+		if in.settled[q.Key] {
+			continue
+		}
+		q.Refused = in.refused[q.Key]
+		ctx, cancel := context.WithCancel(ctx)
+		answers := make(chan answer, 1)
+		in.key, in.cancel, in.answers = q.Key, cancel, answers
+		go func() {
+			response, err := in.client.answer(ctx, q)
+			answers <- answer{response, err}
+		}()
+		return
+	}
+}
+
+// follow ends the open question if the task does not ask it any more.
+func (in *interview) follow(t Task) {
+	if t.Status != InputRequired || !t.InputRequests.has(in.key) {
+		in.end()
+	}
+}
+
+// end ends the open question and waits until the Answerer has let go.
+func (in *interview) end() {
+	if in.answers != nil {
+		in.cancel()
+		<-in.answers
+		in.answers = nil
+	}
+}
+
+// deliver sends the answer. One that the server refuses is asked for again.
+func (in *interview) deliver(ctx context.Context, id string, a answer) error {
+	in.cancel()
+	in.answers = nil
+	if a.err != nil {
+		return a.err
+	}
+	err := in.client.Answer(ctx, id, map[string]json.RawMessage{in.key: a.response})
+	switch {
+	case err == nil:
+		in.settled[in.key] = true
+	case invalidParams(err) && in.refusals[in.key] < maxRefusals:
+		// Or the task is gone: the read that follows tells.
+		in.refused[in.key] = err.Error()
+		in.refusals[in.key]++
+		return nil
+	}
+	return err
+}
