@@ -78,7 +78,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.WorkerTimeout == 0 {
 		o.WorkerTimeout = limits.WorkerTimeout
 	}
-	listener, err := listen(ctx, o.Port)
+	listener, err := listen(ctx, "", o.Port)
 	if err != nil {
 		return nil, err
 	}

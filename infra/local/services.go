@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,7 +40,10 @@ const (
 
 // ServiceOptions say how the emulators behave.
 type ServiceOptions struct {
-	// Port is that of the emulators' common endpoint; 0 is any that is free.
+	// Host is the address that the emulators' common endpoint is bound to; "" is
+	// 127.0.0.1. Anybody who reaches it may use them.
+	Host string
+	// Port is the endpoint's; 0 is any that is free.
 	Port int
 	// Dir keeps table and queues; "" keeps them in memory.
 	Dir    string
@@ -71,7 +75,7 @@ func Emulate(ctx context.Context, o ServiceOptions) (*Services, error) {
 	if s.SQS, err = sqs.New(sqs.Options{Clock: o.Clock, Faults: o.Faults, Dir: o.Dir, Account: account, Region: region}); err != nil {
 		return nil, errors.Join(err, s.DynamoDB.Close())
 	}
-	listener, err := listen(ctx, o.Port)
+	listener, err := listen(ctx, o.Host, o.Port)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -140,10 +144,10 @@ func (s *Services) deploy(ctx context.Context) error {
 
 func seconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) }
 
-// listen opens a port of this machine alone.
-func listen(ctx context.Context, port int) (net.Listener, error) {
+// listen opens a port; without a host, of this machine alone.
+func listen(ctx context.Context, host string, port int) (net.Listener, error) {
 	var l net.ListenConfig
-	listener, err := l.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	listener, err := l.Listen(ctx, "tcp", net.JoinHostPort(cmp.Or(host, "127.0.0.1"), strconv.Itoa(port)))
 	if err != nil {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "local.Start", Err: err,
 			Message: "port " + strconv.Itoa(port) + " can't be used; is another program on it? Choose another: PORT=" + strconv.Itoa(port+1)}

@@ -1,14 +1,12 @@
-// Command toolhost is the one command for people: it runs the whole stack on a
-// laptop, and calls, watches, answers and cancels tools on any MCP server.
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
+	"net/url"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -16,22 +14,11 @@ import (
 	"toolhost/pkg/client"
 )
 
-// The exit codes, for scripts.
-const (
-	exitOK          = 0
-	exitToolError   = 1   // the tool returned an error (isError)
-	exitUsage       = 2   // the command line, or arguments that can't be read
-	exitFailed      = 3   // the call or its task failed with a JSON-RPC error
-	exitCancelled   = 4   // the task was cancelled
-	exitUnreachable = 5   // no MCP server answers
-	exitUnanswered  = 6   // the tool asks, and nobody is here to answer
-	exitBroken      = 7   // anything else, such as a port that is in use
-	exitInterrupted = 130 // Ctrl-C; a task that was made goes on
-)
+const defaultURL = "http://127.0.0.1:8080/mcp"
 
 // cli is the command line.
 type cli struct {
-	URL string `help:"MCP endpoint." env:"TOOLHOST_URL" default:"http://127.0.0.1:8080/mcp" placeholder:"URL"`
+	URL string `help:"MCP endpoint." env:"TOOLHOST_URL" default:"${endpoint}" placeholder:"URL"`
 
 	Dev     devCmd     `cmd:"" help:"Run the whole stack here, without an AWS account."`
 	Emulate emulateCmd `cmd:"" help:"Run only the emulators of DynamoDB and SQS, for 'sam local' to point at."`
@@ -42,100 +29,74 @@ type cli struct {
 	Cancel  cancelCmd  `cmd:"" help:"Cancel a task."`
 }
 
-const description = `Toolhost runs MCP tools as durable tasks.
-
-Exit codes: 0 result, 1 tool error, 2 usage, 3 failed, 4 cancelled, 5 no server, 6 unanswered question, 7 other trouble, 130 interrupted.`
-
-// terminal is where a command talks to a person.
-type terminal struct {
-	in       io.Reader
-	out, err io.Writer
-	// tty says that a person can answer a form, live that the last line of err can be rewritten.
-	tty, live bool
-	// interrupted ends with the first Ctrl-C.
-	interrupted context.Context
-}
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second Ctrl-C ends the process at once
 	code := run(ctx, os.Args[1:], &terminal{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		tty: isTerminal(os.Stdin) && isTerminal(os.Stderr), live: isTerminal(os.Stderr), interrupted: ctx,
+		asks: isTerminal(os.Stdin) && isTerminal(os.Stderr), live: isTerminal(os.Stderr), shows: isTerminal(os.Stdout),
 	})
 	stop()
 	os.Exit(code)
 }
 
 // run is main without the process, and returns the exit code.
-func run(ctx context.Context, args []string, t *terminal) (code int) {
+func run(ctx context.Context, args []string, t *terminal) int {
 	var c cli
-	exited := -1
-	parser, err := kong.New(&c, kong.Name("toolhost"), kong.Description(description), kong.Writers(t.out, t.err),
-		kong.UsageOnError(), kong.Exit(func(code int) { exited = code }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	exited := false
+	parser := c.parser(t, func(int) { exited = true })
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if exited { // --help was shown
+		return exitOK
+	}
+	if err != nil {
+		return t.fail(usagef("%w; 'toolhost --help' says what there is", err))
+	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	return t.fail(parsed.Run(&c, t))
+}
+
+func (c *cli) parser(t *terminal, exit func(int)) *kong.Kong {
+	parser, err := kong.New(c, kong.Name("toolhost"), kong.Description(description), kong.Vars(helps),
+		kong.Writers(t.out, t.err), kong.Exit(exit), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoAppDescFormat: true}))
 	if err != nil {
 		panic(err) // the struct above is wrong
 	}
-	parsed, err := parser.Parse(args)
-	if exited >= 0 { // --help was shown
-		return exited
+	return parser
+}
+
+// client is a client for the endpoint.
+func (c *cli) client(answerer client.Answerer) (*client.Client, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, usagef("%q is no URL of an MCP endpoint, such as %s", c.URL, defaultURL)
 	}
-	if err != nil {
-		fmt.Fprintln(t.err, "toolhost:", err)
-		fmt.Fprintln(t.err, "Try 'toolhost --help'.")
-		return exitUsage
+	return client.New(c.URL, client.Options{Name: "toolhost", Version: "1", Answerer: answerer}), nil
+}
+
+// command is how this program is called for something about the same endpoint.
+func (c *cli) command(rest string) string {
+	command := self() + " " + rest
+	if env := os.Getenv("TOOLHOST_URL"); c.URL != env && (c.URL != defaultURL || env != "") {
+		command += " --url " + c.URL
 	}
-	parsed.BindTo(ctx, (*context.Context)(nil))
-	err = parsed.Run(&c, t)
-	return report(t, err)
+	return command
+}
+
+// self is how this program was called.
+func self() string {
+	if strings.Contains(os.Args[0], "go-build") {
+		return "go run ./infra/toolhost"
+	}
+	return "toolhost"
 }
 
 // usageError is a mistake in the command line.
 type usageError struct{ error }
 
+func (e usageError) Unwrap() error { return e.error }
+
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// exitError carries an exit code for something already said.
-type exitError int
-
-func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
-
-// report says what went wrong and returns the exit code for it.
-func report(t *terminal, err error) int {
-	var (
-		code        exitError
-		usage       usageError
-		failed      *client.FailedError
-		refused     *client.Error
-		unreachable *client.UnreachableError
-	)
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.As(err, &code):
-		return int(code)
-	case errors.As(err, &usage):
-		fmt.Fprintln(t.err, "toolhost:", err)
-		return exitUsage
-	case errors.Is(err, errUnanswered):
-		fmt.Fprintln(t.err, "toolhost:", err)
-		return exitUnanswered
-	case errors.Is(err, context.Canceled):
-		return exitInterrupted
-	case errors.Is(err, client.ErrCancelled):
-		fmt.Fprintln(t.err, "cancelled")
-		return exitCancelled
-	case errors.As(err, &failed):
-		fmt.Fprintf(t.err, "failed: %s (%d)\n", failed.Message, failed.Code)
-		return exitFailed
-	case errors.As(err, &refused):
-		fmt.Fprintf(t.err, "refused: %s (%d)\n", refused.Message, refused.Code)
-		return exitFailed
-	case errors.As(err, &unreachable):
-		fmt.Fprintln(t.err, "toolhost:", err)
-		fmt.Fprintln(t.err, "Start one with 'go run ./infra/toolhost dev', or name another by --url or TOOLHOST_URL.")
-		return exitUnreachable
-	}
-	fmt.Fprintln(t.err, "toolhost:", err)
-	return exitBroken
-}

@@ -2,72 +2,145 @@ package main
 
 import (
 	"fmt"
-	"os"
+	"sync"
 	"time"
 
-	"golang.org/x/term"
+	"github.com/charmbracelet/x/ansi"
 
 	"toolhost/pkg/client"
 )
 
-// progress shows what a call is doing: one line that is rewritten on a
-// terminal, a line for each change elsewhere.
+// progress shows what a call is doing: on a terminal one line that is rewritten,
+// with the time that has passed; elsewhere a line for each change.
 type progress struct {
-	t     *terminal
-	quiet bool
-	open  bool // the line on the screen has not ended
-	last  string
+	t    *terminal
+	stop chan struct{} // closed by end
+
+	mu    sync.Mutex
+	text  string // "" shows nothing
 	since time.Time
+	held  bool // a form has the screen
+	ended bool
 }
 
-func newProgress(t *terminal, quiet bool) *progress {
-	return &progress{t: t, quiet: quiet, since: time.Now()}
+// newProgress begins with a text that only a terminal shows.
+func newProgress(t *terminal, text string) *progress {
+	p := &progress{t: t, stop: make(chan struct{}), since: time.Now()}
+	if t.live && !t.json {
+		p.text = text
+		p.draw()
+		go p.tick()
+	}
+	return p
 }
 
+// watch shows a call's states. It tells the id of its task once.
 func (p *progress) watch() client.Watch {
+	var known string
 	return client.Watch{
 		Task: func(t client.Task) {
+			if t.ID != known {
+				known = t.ID
+				p.line("Task " + t.ID)
+			}
 			if t.Terminal() {
 				return
 			}
-			text := "task " + t.ID + ": " + t.Status
+			text := t.Status
 			if t.StatusMessage != "" {
 				text += ": " + t.StatusMessage
 			}
 			p.say(text)
 		},
 		Progress: func(done, total float64, message string) {
-			switch {
-			case total > 0:
-				p.say(fmt.Sprintf("%3.0f %% %s", 100*done/total, message))
-			case message != "":
-				p.say(message)
-			default:
-				p.say(fmt.Sprintf("%g", done))
+			text := fmt.Sprintf("%g", done)
+			if total > 0 {
+				text = fmt.Sprintf("%.0f %%", 100*done/total)
 			}
+			p.say(oneLine(text + " " + message))
 		},
 	}
 }
 
+// line writes a line that stays.
+func (p *progress) line(text string) {
+	if p.t.json {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	p.t.say("%s", oneLine(text))
+	p.draw()
+}
+
+// say shows a new state.
 func (p *progress) say(text string) {
-	if p.quiet || text == p.last {
+	text = oneLine(text)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.t.json || p.ended || text == p.text {
 		return
 	}
-	p.last = text
-	if !p.t.live {
-		fmt.Fprintln(p.t.err, text)
-		return
+	p.text = text
+	if p.t.live {
+		p.draw()
+	} else {
+		p.t.say("%s", text)
 	}
-	fmt.Fprintf(p.t.err, "\r\x1b[K%s (%s)", text, time.Since(p.since).Round(time.Second))
-	p.open = true
 }
 
-// end leaves the line as it is and goes to the next one.
+// hold leaves the screen to a form until release.
+func (p *progress) hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	p.held = true
+}
+
+func (p *progress) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = false
+}
+
+// end takes the line away.
 func (p *progress) end() {
-	if p.open {
-		fmt.Fprintln(p.t.err)
-		p.open = false
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended {
+		p.clear()
+		p.ended = true
+		close(p.stop)
 	}
 }
 
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+func (p *progress) tick() {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-second.C:
+			p.mu.Lock()
+			p.draw()
+			p.mu.Unlock()
+		}
+	}
+}
+
+// draw and clear write to the rewritten line; the caller holds the lock.
+func (p *progress) draw() {
+	if !p.t.live || p.t.json || p.held || p.ended || p.text == "" {
+		return
+	}
+	passed := fmt.Sprintf(" (%v)", time.Since(p.since).Truncate(time.Second))
+	fmt.Fprint(p.t.err, "\r\x1b[K", ansi.Truncate(p.text, max(p.t.width(p.t.err)-len(passed)-1, 0), "…"), passed)
+}
+
+func (p *progress) clear() {
+	if p.t.live && !p.t.json && !p.held {
+		fmt.Fprint(p.t.err, "\r\x1b[K")
+	}
+}

@@ -1,63 +1,69 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 
-	"toolhost/pkg/client"
+	"toolhost/pkg/jsonrpc"
 )
 
 type toolsCmd struct {
-	Name string `arg:"" optional:"" help:"Show this tool with its schemas."`
-	JSON bool   `name:"json" help:"Print the list as JSON."`
+	Name string `arg:"" optional:"" help:"Show this tool and its arguments."`
+	JSON bool   `name:"json" help:"Print what the server says, as JSON: a list, or the one tool with its schemas."`
 }
 
 func (cmd *toolsCmd) Run(ctx context.Context, c *cli, t *terminal) error {
-	tools, err := client.New(c.URL, client.Options{Name: "toolhost", Version: "1"}).Tools(ctx)
+	t.json = cmd.JSON
+	cl, err := c.client(nil)
 	if err != nil {
 		return err
 	}
 	if cmd.Name != "" {
-		tool, err := findTool(tools, cmd.Name)
+		tool, err := findTool(ctx, cl, cmd.Name)
 		if err != nil {
 			return err
 		}
-		if cmd.JSON {
-			return json.NewEncoder(t.out).Encode(tool)
+		if t.json {
+			fmt.Fprintf(t.out, "%s\n", tool.Raw)
+			return nil
 		}
-		fmt.Fprintf(t.out, "%s\n%s\n\nArguments:\n%s\n", tool.Name, tool.Description, indented(tool.InputSchema))
-		if tool.OutputSchema != nil {
-			fmt.Fprintf(t.out, "\nResult:\n%s\n", indented(tool.OutputSchema))
+		schema, err := readSchema(tool.InputSchema)
+		if err != nil {
+			return fmt.Errorf("the schema of %s can't be read: %w", tool.Name, err)
 		}
+		t.writeHelp(tool, toolFlags(schema, (&callCmd{}).flags(&c.URL, new(bool))))
 		return nil
 	}
-	if cmd.JSON {
-		return json.NewEncoder(t.out).Encode(tools)
+	tools, err := cl.Tools(ctx)
+	if err != nil {
+		return err
+	}
+	if t.json {
+		list := []json.RawMessage{}
+		for _, tool := range tools {
+			list = append(list, tool.Raw)
+		}
+		fmt.Fprintf(t.out, "%s\n", jsonrpc.Encode(list))
+		return nil
 	}
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	for _, tool := range tools {
-		fmt.Fprintf(w, "%s\t%s\n", tool.Name, firstSentence(tool.Description))
+		fmt.Fprintf(w, "%s\t%s\n", oneLine(tool.Name), summary(tool.Title, tool.Description))
 	}
 	return w.Flush()
 }
 
-func firstSentence(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	if i := strings.Index(s, ". "); i > 0 {
-		s = s[:i+1]
+// summary is a line about a tool: its title, or how its description begins.
+func summary(title, description string) string {
+	if title != "" {
+		return oneLine(title)
 	}
-	return s
-}
-
-// indented is JSON for people.
-func indented(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
-		return string(raw)
+	description, _, _ = strings.Cut(description, "\n")
+	if i := strings.Index(description, ". "); i > 0 {
+		description = description[:i+1]
 	}
-	return b.String()
+	return oneLine(description)
 }

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"reflect"
+	"text/tabwriter"
+	"time"
+
+	"toolhost/functions/tools"
+	"toolhost/infra/local"
+)
+
+// devCmd runs the whole stack.
+type devCmd struct {
+	Port    int    `help:"Port of the endpoint on 127.0.0.1; 0 takes any that is free." env:"PORT" default:"8080" placeholder:"PORT"`
+	Data    string `help:"Directory that keeps tasks for the next start; without one they are in memory." placeholder:"DIR"`
+	Workers int    `help:"How many tasks run at once." default:"4" placeholder:"N"`
+	Verbose bool   `short:"v" help:"Log everything."`
+}
+
+// Validate is called by the command line's parser.
+func (cmd *devCmd) Validate() error {
+	if cmd.Workers < 1 {
+		return fmt.Errorf("--workers is %d; at least one is needed", cmd.Workers)
+	}
+	return checkPort(cmd.Port)
+}
+
+func checkPort(port int) error {
+	if port < 0 || port > 65535 {
+		return fmt.Errorf("there is no port %d", port)
+	}
+	return nil
+}
+
+func (cmd *devCmd) Run(ctx context.Context, t *terminal) error {
+	level := slog.LevelInfo
+	if cmd.Verbose {
+		level = slog.LevelDebug
+	}
+	registry := tools.Registry()
+	stack, err := local.Start(ctx, local.Options{
+		Registry: registry, Port: cmd.Port, Dir: cmd.Data, Workers: cmd.Workers, Log: newLog(t.err, level),
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(t.out, "MCP endpoint  %s\n\n", stack.URL)
+	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	for _, tool := range registry.Tools() {
+		d := tool.Definition()
+		fmt.Fprintf(w, "  %s\t%s\n", d.Name, summary(d.Title, d.Description))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprint(t.out, "\nTry, in another terminal:\n\n")
+	for _, command := range suggestions {
+		if stack.URL != defaultURL {
+			command += " --url " + stack.URL
+		}
+		fmt.Fprintf(t.out, "  %s %s\n", self(), command)
+	}
+	kept := "Tasks are kept in memory; --data DIR keeps them for the next start."
+	if cmd.Data != "" {
+		kept = "Tasks are kept in " + cmd.Data + "."
+	}
+	fmt.Fprintf(t.out, "\nThere is no authentication: every program on this machine can call these tools.\n%s Ctrl-C stops.\n\n", kept)
+	context.AfterFunc(ctx, func() {
+		t.say("\nStopping; what runs is released. Ctrl-C again quits at once.")
+	})
+	return stack.Wait()
+}
+
+// suggestions are commands that work with the tools of this repository.
+var suggestions = []string{
+	"call csv_profile --file functions/tools/testdata/sales.csv",
+	"call deploy_approval --service web --version 1.4.2 --environment staging",
+	"call batch_http_check --urls https://example.com --urls https://go.dev",
+}
+
+// newLog writes what a person may want to read of what happens: without dates,
+// and without what is empty or zero.
+func newLog(w io.Writer, level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		switch v := a.Value.Any().(type) {
+		case time.Time:
+			return slog.String(a.Key, v.Format(time.TimeOnly))
+		case time.Duration:
+			a.Value = slog.DurationValue(v.Round(time.Millisecond))
+		}
+		if v := reflect.ValueOf(a.Value.Any()); !v.IsValid() || v.IsZero() {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+}
