@@ -19,6 +19,7 @@ type Spec struct {
 	Capabilities []byte
 	Protocol     string
 	Trace        string
+	Fingerprint  string
 
 	TTL             time.Duration
 	Retention       time.Duration
@@ -33,7 +34,7 @@ func Create(s Spec, now time.Time) Task {
 	return Task{
 		ID: s.ID, Birth: s.Birth, Status: Working, Owner: s.Owner,
 		Tool: s.Tool, ToolVersion: s.ToolVersion, Arguments: s.Arguments, Prepared: s.Prepared,
-		Capabilities: s.Capabilities, Protocol: s.Protocol, Trace: s.Trace,
+		Capabilities: s.Capabilities, Protocol: s.Protocol, Trace: s.Trace, Fingerprint: s.Fingerprint,
 		MaxAttempts: or(s.MaxAttempts, limits.Attempts), DispatchedAt: now, CreatedAt: now, UpdatedAt: now,
 		TTL: or(s.TTL, limits.TTL), Retention: or(s.Retention, limits.Retention),
 		PollInterval:    or(s.PollInterval, limits.PollInterval),

@@ -111,6 +111,9 @@ type Task struct {
 	Capabilities []byte // the client's declared capabilities, as JSON
 	Protocol     string // the revision of the creating request
 	Trace        string // W3C traceparent, or ""
+	// Fingerprint tells the call from others with the same idempotency key; "" if
+	// it has none.
+	Fingerprint string
 
 	Claims      int64 // claims so far
 	Attempts    int   // attempts that died or asked for a retry since the last orderly stop

@@ -120,3 +120,11 @@ func Resolve(t Task, name string, body Payload, digest string, now time.Time) (T
 	}
 	return t, nil
 }
+
+// Unheard reports whether the named callback has arrived, no worker has seen it,
+// and the task is only waiting for a worker: whoever repeats it may have lost the
+// reply to one that died before its wake-up was sent (invariant 2).
+func (t Task) Unheard(name string, now time.Time) bool {
+	c, there := t.Callback(name)
+	return there && !c.Delivered && t.Status == Working && !t.Parked() && !t.Leased(now) && !now.Before(t.WakeAt)
+}

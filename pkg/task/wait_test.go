@@ -120,6 +120,22 @@ func TestCallback(t *testing.T) {
 	})
 }
 
+// A callback that died between its save and its send is repeated.
+func TestUnheard(t *testing.T) {
+	resolved := func(c task.Task) task.Task { return must(task.Resolve(c, "built", json(`1`), "1", now)) }
+	c := resolved(awaiting())
+	equal(t, "before a claim", c.Unheard("built", now), true)
+	equal(t, "another name", c.Unheard("tested", now), false)
+	equal(t, "while it runs", resolved(claimed()).Unheard("built", now), false)
+	asleep := resolved(must(task.Sleep(claimed(), "me", now.Add(time.Hour), now)))
+	equal(t, "while it sleeps", asleep.Unheard("built", now), false)
+	equal(t, "after its sleep", asleep.Unheard("built", now.Add(time.Hour)), true)
+	equal(t, "while it waits for another", resolved(must(task.AwaitCallback(claimed(), "me", "tested", now))).Unheard("built", now), false)
+	c = must(task.Claim(c, "next", limits.Lease, now))
+	c = must(task.Release(c, "next", time.Time{}, false, now))
+	equal(t, "after a run saw it", c.Unheard("built", now), false)
+}
+
 func TestOverdue(t *testing.T) { // invariant 2
 	t.Run("at_growing_intervals", func(t *testing.T) {
 		c, at := created(), born

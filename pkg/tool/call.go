@@ -32,6 +32,9 @@ type Call struct {
 	Answers []Answer
 	// Callbacks are the bodies of the callbacks that have arrived, by name.
 	Callbacks map[string]json.RawMessage
+	// Callback gives the URL and token of a callback; nil if the host has no public
+	// URL. Only a durable call has callbacks.
+	Callback func(name string) (url, token string)
 	// State is the Outcome.State of the run that asked last; "" on the first run.
 	// A durable run keeps its own in its record.
 	State string

@@ -26,7 +26,12 @@
 // within a step, a name used twice, and a record of another version.
 //
 // The same calls work in a call without a task. Its questions become multi
-// round-trip results, its steps just run, and it sleeps for seconds at most.
+// round-trip results, its steps just run, it sleeps for seconds at most, and
+// makes no callbacks.
+//
+// A client that lost the answer to a call makes it again. It gets the same task
+// if it gave both calls an idempotency key, as package server describes, and
+// another task if it did not.
 //
 // Values derived from the context may be used by goroutines that the handler
 // waits for. After its end they get errors.

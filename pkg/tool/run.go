@@ -25,8 +25,10 @@ type run struct {
 	ended     bool
 	keys      map[string]bool // of questions, used in this run
 	steps     map[string]bool // names taken in this run, sleeps included
+	callbacks map[string]bool // made in this run
 	questions []Question      // to be asked
 	wakeAt    time.Time       // earliest end of a sleep
+	awaits    string          // the first callback that was waited for
 	state     string          // Outcome.State of a synchronous run
 	suspended bool
 	refused   *refusal // the first misuse of the context
@@ -84,7 +86,7 @@ func (t *Tool) run(ctx context.Context, call Call, once func(context.Context, *r
 	if call.Now == nil {
 		call.Now = time.Now
 	}
-	r := &run{call: call, tool: t, state: call.State, keys: map[string]bool{}, steps: map[string]bool{}}
+	r := &run{call: call, tool: t, state: call.State, keys: map[string]bool{}, steps: map[string]bool{}, callbacks: map[string]bool{}}
 	host := ctx
 	ctx, cancel := context.WithCancel(context.WithValue(ctx, contextKey{}, within{run: r}))
 	defer cancel()
@@ -172,6 +174,11 @@ func (r *run) settle(ctx context.Context, err error) (Outcome, bool) {
 	case r.suspended && errors.As(err, &suspended):
 		if len(r.questions) > 0 || r.call.Steps == nil {
 			return Outcome{Kind: Asked, Questions: r.questions, State: r.state}, true
+		}
+		// The end of a sleep shows whether the callback has arrived; that of the
+		// wait may come long after the sleep's.
+		if r.wakeAt.IsZero() {
+			return Outcome{Kind: Awaits, Callback: r.awaits}, true
 		}
 		return Outcome{Kind: Slept, WakeAt: r.wakeAt}, true
 	case r.suspended:

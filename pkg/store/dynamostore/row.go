@@ -62,6 +62,7 @@ type row struct {
 	Capabilities []byte      `dynamodbav:"caps,omitempty"`
 	Protocol     string      `dynamodbav:"proto,omitempty"`
 	Trace        string      `dynamodbav:"trace,omitempty"`
+	Fingerprint  string      `dynamodbav:"print,omitempty"`
 
 	Claims      int64     `dynamodbav:"claims,omitempty"`
 	Attempts    int       `dynamodbav:"tries,omitempty"`
@@ -121,7 +122,7 @@ func encode(op string, t task.Task, nonce string) (item, error) {
 		Status: string(t.Status), Message: t.StatusMessage,
 		Issuer: t.Owner.Issuer, Subject: t.Owner.Subject, Tenant: t.Owner.Tenant, Client: t.Owner.Client,
 		Tool: t.Tool, ToolVersion: t.ToolVersion, Arguments: toPayload(t.Arguments), Prepared: toPayload(t.Prepared),
-		Capabilities: t.Capabilities, Protocol: t.Protocol, Trace: t.Trace,
+		Capabilities: t.Capabilities, Protocol: t.Protocol, Trace: t.Trace, Fingerprint: t.Fingerprint,
 		Claims: t.Claims, Attempts: t.Attempts, MaxAttempts: t.MaxAttempts, Cancel: t.CancelRequested,
 		WakeAt: toMilli(t.WakeAt), Awaiting: t.Awaiting, Dispatched: toMilli(t.DispatchedAt), Nudges: t.Nudges,
 		CreatedAt: toMilli(t.CreatedAt), UpdatedAt: toMilli(t.UpdatedAt),
@@ -158,7 +159,7 @@ func decode(op string, it item) (task.Task, error) {
 		ID: r.PK, Birth: r.Birth, Revision: r.Revision, Status: task.Status(r.Status), StatusMessage: r.Message,
 		Owner: task.Owner{Issuer: r.Issuer, Subject: r.Subject, Tenant: r.Tenant, Client: r.Client},
 		Tool:  r.Tool, ToolVersion: r.ToolVersion, Arguments: d.payload(r.Arguments), Prepared: d.payload(r.Prepared),
-		Capabilities: r.Capabilities, Protocol: r.Protocol, Trace: r.Trace,
+		Capabilities: r.Capabilities, Protocol: r.Protocol, Trace: r.Trace, Fingerprint: r.Fingerprint,
 		Claims: r.Claims, Attempts: r.Attempts, MaxAttempts: r.MaxAttempts, CancelRequested: r.Cancel,
 		WakeAt: fromMilli(r.WakeAt), Awaiting: r.Awaiting, DispatchedAt: fromMilli(r.Dispatched), Nudges: r.Nudges,
 		CreatedAt: fromMilli(r.CreatedAt), UpdatedAt: fromMilli(r.UpdatedAt),

@@ -64,6 +64,7 @@ func Start(t testing.TB, reg *tool.Registry, name string, args any, options ...O
 		Name:         name,
 		Arguments:    text,
 		Capabilities: json.RawMessage(allCapabilities),
+		Callbacks:    map[string]json.RawMessage{},
 		Now:          c.clock.Now,
 		Report: func(p tool.Progress) {
 			c.mu.Lock()
@@ -144,6 +145,31 @@ func (c *Call) Advance(d time.Duration) {
 func (c *Call) Asleep() time.Duration {
 	c.t.Helper()
 	return c.want(tool.Slept).WakeAt.Sub(c.clock.Now())
+}
+
+// Awaits runs the call and wants it to wait for the named callback.
+func (c *Call) Awaits(name string) {
+	c.t.Helper()
+	if got := c.want(tool.Awaits).Callback; got != name {
+		c.t.Fatalf("it awaits the callback %q, want %q", got, name)
+	}
+}
+
+// Callback answers a callback with a body, which is marshalled to JSON. The tool
+// may come to wait for it later.
+func (c *Call) Callback(name string, body any) {
+	c.t.Helper()
+	if _, used := c.call.Callbacks[name]; used {
+		c.t.Fatalf("the callback %q was answered before", name)
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		c.t.Fatalf("callback %q: %v", name, err)
+	}
+	c.call.Callbacks[name] = text
+	if c.outcome != nil && c.outcome.Kind == tool.Awaits && c.outcome.Callback == name {
+		c.outcome = nil
+	}
 }
 
 // Result runs the call and wants it completed.
@@ -236,7 +262,7 @@ func (c *Call) run() {
 	}
 	if !c.sync && !preparing {
 		call.TaskID, call.Birth, call.Version = "task", "birth", c.tool.Options().Version
-		call.Steps = c.record.process()
+		call.Steps, call.Callback = c.record.process(), address
 	}
 	done := make(chan tool.Outcome, 1)
 	ended := make(chan struct{})
@@ -265,10 +291,16 @@ func (c *Call) settle(out tool.Outcome, preparing bool) {
 		return
 	case out.Kind == tool.Asked:
 		c.questions, c.call.State = out.Questions, out.State
-	case out.Kind != tool.Slept && c.record.missed() != "":
+	case out.Kind != tool.Slept && out.Kind != tool.Awaits && c.record.missed() != "":
 		c.t.Fatalf("it %s, but never recorded the step %q", say(out), c.record.missed())
 	}
 	c.outcome = &out
+}
+
+// address is where a call's callbacks would be answered.
+func address(name string) (url, token string) {
+	token = "token-of-" + name
+	return "https://toolhost.example/callbacks/" + token, token
 }
 
 var kinds = map[tool.Kind]string{
@@ -280,6 +312,8 @@ var kinds = map[tool.Kind]string{
 func say(out tool.Outcome) string {
 	text := kinds[out.Kind]
 	switch {
+	case out.Kind == tool.Awaits:
+		return text + " " + out.Callback
 	case out.Kind == tool.Asked:
 		return text + " " + strings.Join(keysOf(out.Questions), ", ")
 	case out.Result != nil:

@@ -8,6 +8,8 @@
 //	c.Accept("approve", map[string]any{"ok": true})
 //	got := c.Text()                                  // it has completed
 //
+// Asleep and Advance are for sleeps, Awaits and Callback for callbacks.
+//
 // A Call is durable unless it was started with Sync. It runs when the test wants
 // to know something of it, always through Tool.Run, from the top, with the
 // record of the runs before.
