@@ -143,7 +143,12 @@ func (s *Stack) run(ctx context.Context, o Options, listener net.Listener, f fun
 		m.Queue, m.BatchSize, m.ReportBatchItemFailures = queue, 1, true
 		m.Grace, m.Clock, m.Log = grace, o.Clock, o.Log
 		m.Function = ending(ctx, m.Function)
-		g.Go(func() error { return m.Run(ctx) })
+		g.Go(func() error {
+			if err := m.Run(ctx); !errors.Is(err, context.Canceled) {
+				return err
+			}
+			return nil // it was ended before it had begun
+		})
 	}
 	err := g.Wait()
 	if s.err = errors.Join(err, s.Services.Close()); s.err != nil {
