@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,12 +70,10 @@ func readChecks(dir string) ([]check, error) {
 // scenarioOf cuts the suite's prefix and timestamp off a folder's name:
 // server-tasks-lifecycle-2026-12-01T04-00-00-000Z.
 func scenarioOf(folder string) string {
-	name := strings.TrimPrefix(folder, "server-")
-	if i := strings.Index(name, "-20"); i > 0 {
-		name = name[:i]
-	}
-	return name
+	return timestamp.ReplaceAllString(strings.TrimPrefix(folder, "server-"), "")
 }
+
+var timestamp = regexp.MustCompile(`-\d{4}-\d\d-\d\dT.*$`)
 
 // verdict is what the gate says.
 type verdict struct {

@@ -51,20 +51,28 @@ func (s *Server) callTool(ctx context.Context, c *call) (any, error) {
 	deadline, cancel := s.withinMargin(ctx)
 	defer cancel()
 	if t.Options().Prepare != nil && r.Prepared == nil {
-		o := t.RunPrepare(deadline, s.run(c, name, arguments, r))
+		o, err := s.runRounds(&r, func() tool.Outcome { return t.RunPrepare(deadline, s.run(c, name, arguments, r)) })
+		if err != nil {
+			return nil, err
+		}
 		if o.Kind != tool.Done || o.ToolError {
 			return s.finish(ctx, c, name, arguments, r, o)
 		}
-		r = rounds{Count: r.Count, Prepared: o.Result}
+		r = rounds{Count: r.Count, Prepared: o.Result, ahead: r.ahead}
 	}
 	if durable {
 		return s.createTask(ctx, c, t, arguments, r.Prepared)
 	}
-	call := s.run(c, name, arguments, r)
 	progress := newProgress(c)
-	call.Report = progress.report
-	o := t.Run(deadline, call)
+	o, err := s.runRounds(&r, func() tool.Outcome {
+		call := s.run(c, name, arguments, r)
+		call.Report = progress.report
+		return t.Run(deadline, call)
+	})
 	progress.end()
+	if err != nil {
+		return nil, err
+	}
 	return s.finish(ctx, c, name, arguments, r, o)
 }
 

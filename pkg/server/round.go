@@ -25,6 +25,10 @@ type rounds struct {
 	State   string        `json:"state,omitempty"`
 	// Asked are the questions that are open, by key, with their methods.
 	Asked []asked `json:"asked,omitempty"`
+
+	// ahead are answers that the client gave with its first call, before it was
+	// asked: it knows the tool's questions.
+	ahead map[string]json.RawMessage
 }
 
 type asked struct {
@@ -52,7 +56,9 @@ func binding(c *call, name string, arguments json.RawMessage) []byte {
 func (s *Server) resume(c *call, name string, arguments json.RawMessage) (rounds, error) {
 	var r rounds
 	if _, given := c.params["requestState"]; !given {
-		return r, nil
+		var err error
+		r.ahead, err = s.responses(c, false)
+		return r, err
 	}
 	sealed, err := c.text("requestState")
 	if err != nil {
@@ -78,6 +84,31 @@ func (s *Server) resume(c *call, name string, arguments json.RawMessage) (rounds
 	}
 	r.Asked = nil
 	return r, nil
+}
+
+// runRounds runs a tool, and again for as long as it asks what the client has
+// answered ahead.
+func (s *Server) runRounds(r *rounds, run func() tool.Outcome) (tool.Outcome, error) {
+	for {
+		o := run()
+		answered := false
+		for _, q := range o.Questions {
+			response, given := r.ahead[q.Key]
+			if !given || o.Kind != tool.Asked {
+				continue
+			}
+			if err := s.checkAnswer(q.Key, q.Method, response); err != nil {
+				return o, err
+			}
+			delete(r.ahead, q.Key)
+			r.Answers = append(r.Answers, tool.Answer{Key: q.Key, Method: q.Method, Response: response})
+			answered = true
+		}
+		if !answered {
+			return o, nil
+		}
+		r.State = o.State
+	}
 }
 
 // ask is the result that lets the client answer and call again.

@@ -1,0 +1,168 @@
+// Command conformance serves the fixture tools on the local stack, and runs
+// the official MCP conformance suite against them.
+//
+//	go run ./infra/conformance          run the suite; 'conformance' must be on PATH
+//	go run ./infra/conformance serve    serve the fixtures at 127.0.0.1:PORT
+//
+// The suite meets the deployed code: function handlers, gateway events and the
+// emulators. What may fail is in baseline.yaml, each with its reason.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"toolhost/infra/conformance/fixtures"
+	"toolhost/infra/local"
+)
+
+// requirements is the revision whose scenarios are run; tasksChecks is how many
+// checks of the Tasks extension its suite has.
+const (
+	requirements = "2026-07-28"
+	tasksChecks  = 44
+)
+
+type cli struct {
+	Serve serveCmd `cmd:"" help:"Serve the fixture tools."`
+	Run   runCmd   `cmd:"" default:"withargs" help:"Run the official suite against them."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var c cli
+	parsed := kong.Parse(&c, kong.Name("conformance"), kong.Description("The official MCP conformance suite against the local stack."), kong.UsageOnError())
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	parsed.FatalIfErrorf(parsed.Run())
+}
+
+type serveCmd struct {
+	Port int `help:"Port on 127.0.0.1; 0 takes any that is free." env:"PORT" default:"8080"`
+}
+
+func (cmd *serveCmd) Run(ctx context.Context) error {
+	stack, err := local.Start(ctx, local.Options{
+		Registry: fixtures.Registry(), Port: cmd.Port, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("The fixture tools are at %s. Ctrl-C stops.\n", stack.URL)
+	return stack.Wait()
+}
+
+type runCmd struct {
+	Suite    string `help:"The suite's command." default:"conformance"`
+	Baseline string `help:"What may fail, and why." default:"infra/conformance/baseline.yaml"`
+	Output   string `help:"Where the suite writes its checks." default:".toolhost/ci/conformance"`
+	Scenario string `help:"Run this scenario alone."`
+}
+
+func (cmd *runCmd) Run(ctx context.Context) error {
+	known, err := readBaseline(cmd.Baseline)
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(cmd.Output); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(cmd.Output, 0o755); err != nil {
+		return err
+	}
+	scenarios, err := cmd.scenarios(ctx)
+	if err != nil {
+		return err
+	}
+	stack, err := local.Start(ctx, local.Options{Registry: fixtures.Registry()})
+	if err != nil {
+		return err
+	}
+	log, err := os.Create(filepath.Join(cmd.Output, "suite.log"))
+	if err != nil {
+		return errors.Join(err, stack.Close())
+	}
+	args := []string{"server", "--url", stack.URL, "-o", cmd.Output, "--requirements", requirements}
+	if cmd.Scenario != "" {
+		args = []string{"server", "--url", stack.URL, "-o", cmd.Output, "--scenario", cmd.Scenario}
+		scenarios = []string{cmd.Scenario}
+	}
+	suite := exec.CommandContext(ctx, cmd.Suite, args...)
+	suite.Stdout, suite.Stderr = log, log
+	// The exit code says nothing: it leaves the extension's failures out.
+	var exit *exec.ExitError
+	if err := suite.Run(); err != nil && !errors.As(err, &exit) {
+		return errors.Join(err, stack.Close())
+	}
+	if err := errors.Join(log.Close(), stack.Close()); err != nil {
+		return err
+	}
+	checks, err := readChecks(cmd.Output)
+	if err != nil {
+		return err
+	}
+	v := judge(checks, scenarios, known)
+	v.print(os.Stdout)
+	if cmd.Scenario == "" && v.Tasks != tasksChecks {
+		v.Problems = append(v.Problems, fmt.Sprintf("%d of %d tasks checks", v.Tasks, tasksChecks))
+	}
+	if len(v.Problems) > 0 {
+		return fmt.Errorf("%d problems; the suite's log is %s", len(v.Problems), log.Name())
+	}
+	return nil
+}
+
+// scenarios asks the suite which server scenarios it has.
+func (cmd *runCmd) scenarios(ctx context.Context) ([]string, error) {
+	out, err := exec.CommandContext(ctx, cmd.Suite, "list", "--server", "--requirements", requirements).Output()
+	if err != nil {
+		return nil, fmt.Errorf("the suite's command %q: %w", cmd.Suite, err)
+	}
+	return listed(string(out)), nil
+}
+
+// listed reads the suite's list: first the scored scenarios of servers and of
+// clients, then those that are run and not scored, each with its side.
+func listed(text string) []string {
+	var scenarios []string
+	servers := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		name, isItem := strings.CutPrefix(line, "- ")
+		switch {
+		case strings.HasPrefix(line, "Server scenarios"):
+			servers = true
+		case strings.HasPrefix(line, "Client scenarios"):
+			servers = false
+		case !isItem:
+		case strings.HasSuffix(name, " [server]"):
+			scenarios = append(scenarios, strings.TrimSuffix(name, " [server]"))
+		case servers && !strings.Contains(name, " ["):
+			scenarios = append(scenarios, name)
+		}
+	}
+	slices.Sort(scenarios)
+	return scenarios
+}
+
+func (v verdict) print(w io.Writer) {
+	for _, p := range v.Problems {
+		fmt.Fprintln(w, p)
+	}
+	for _, status := range []string{"SUCCESS", "FAILURE", "WARNING", "SKIPPED", "INFO"} {
+		fmt.Fprintf(w, "%s %d  ", status, v.Counts[status])
+	}
+	fmt.Fprintf(w, "of them in tasks scenarios: SUCCESS %d of %d\n", v.Tasks, tasksChecks)
+}
