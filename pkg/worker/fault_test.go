@@ -200,6 +200,30 @@ func TestFault(t *testing.T) {
 		equal(t, "cause", s.only().Cause, queue.Replaced)
 		equal(t, "claims", s.load(made).Claims, 1)
 	})
+	t.Run("a_run_whose_lease_ended_before_its_tool_began_asks_for_it_anew", func(t *testing.T) { // case 7
+		for _, taken := range []bool{false, true} {
+			s, runs := quick(t)
+			made := s.call("quick")
+			s.faults.Inject(func(c emulator.Call) emulator.Effect {
+				if c.Operation == "ChangeMessageVisibility" {
+					s.clock.Advance(limits.Visibility)
+					if taken {
+						s.claimedByAnother(made)
+					}
+				}
+				return emulator.Serve
+			})
+			failed := s.handle(t.Context(), s.Handle, s.receive())
+			if taken {
+				equal(t, "runs", *runs, 0)
+				equal(t, "come back", len(failed), 1)
+				equal(t, "claims", s.status(made, task.Working).Claims, 2)
+				continue
+			}
+			equal(t, "runs", *runs, 1)
+			equal(t, "claims", s.status(made, task.Completed).Claims, 1)
+		}
+	})
 	t.Run("two_messages_of_a_task_in_one_batch_run_it_once", func(t *testing.T) {
 		l := newLong(t)
 		made := l.call("long")

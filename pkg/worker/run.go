@@ -34,6 +34,12 @@ type run struct {
 func (r *run) do(ctx context.Context) error {
 	r.hide(ctx)
 	call, err := r.call(ctx)
+	if err == nil && !r.w.clock.Now().Before(r.task.Lease.Until) {
+		// That took longer than the lease: another may have run the tool meanwhile.
+		if err = r.save(ctx, r.renew); refused(err) {
+			return r.leave(ctx)
+		}
+	}
 	switch {
 	case fault.Is(err, fault.NotFound), fault.Is(err, fault.Invalid): // the tool never runs with less than it was given (case 6)
 		return r.finish(ctx, tool.Outcome{
@@ -61,6 +67,11 @@ func (r *run) hide(ctx context.Context) {
 	if err := r.w.queue.Hide(ctx, r.receipt, r.w.visibility()); err != nil {
 		r.log.WarnContext(ctx, "message not hidden", "error", err)
 	}
+}
+
+// renew holds the task for one more lease.
+func (r *run) renew(t task.Task, now time.Time) (task.Task, error) {
+	return task.Renew(t, r.holder, r.w.lease, now)
 }
 
 // call loads all that the tool is given. fault.NotFound or Invalid if part of
