@@ -25,12 +25,12 @@ var may = map[string][]string{
 	"queue/queuetest":   {"queue"},
 	"tool":              {"jsonrpc", "protocol"},
 	"tool/tooltest":     {"jsonrpc", "protocol", "tool"},
-	"server":            {"jsonrpc", "protocol", "task", "auth", "store", "queue", "tool"},
+	"server":            {"jsonrpc", "protocol", "task", "auth", "store", "queue", "tool", "callback"},
 	"httpmcp":           {"server", "protocol", "jsonrpc", "auth"},
-	"worker":            {"jsonrpc", "protocol", "task", "auth", "store", "queue", "tool"},
+	"worker":            {"jsonrpc", "protocol", "task", "auth", "store", "queue", "tool", "callback"},
 	"apigw":             {"jsonrpc"},
 	"client":            {"jsonrpc", "protocol"},
-	"stack": {"apigw", "auth", "config", "httpmcp", "jsonrpc", "protocol", "queue", "queue/sqsqueue", "server", "store",
+	"stack": {"apigw", "auth", "callback", "config", "httpmcp", "jsonrpc", "protocol", "queue", "queue/sqsqueue", "server", "store",
 		"store/dynamostore", "tool", "worker"},
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -17,8 +18,10 @@ type Config struct {
 	Table      string
 	QueueURL   string
 	KeysSecret string
-	// Keys are set if TOOLHOST_KEYS is; the newest first.
-	Keys      [][]byte
+	// Keys are set if TOOLHOST_KEYS is.
+	Keys Keys
+	// PublicURL has no slash at its end; "" if there is none.
+	PublicURL string
 	Auth      Auth
 	Streaming bool
 	Origins   []string
@@ -51,6 +54,7 @@ var Variables = []Variable{
 	{"TOOLHOST_QUEUE_URL", "", true, text(func(c *Config) *string { return &c.QueueURL })},
 	{"TOOLHOST_KEYS_SECRET", "", false, text(func(c *Config) *string { return &c.KeysSecret })},
 	{"TOOLHOST_KEYS", "", false, setKeys},
+	{"TOOLHOST_PUBLIC_URL", "", false, setPublicURL},
 	{"TOOLHOST_AUTH", "", true, setAuth},
 	{"TOOLHOST_STREAMING", "false", false, setStreaming},
 	{"TOOLHOST_ORIGINS", "", false, list(func(c *Config) *[]string { return &c.Origins })},
@@ -79,7 +83,7 @@ func Load(getenv func(string) string) (Config, error) {
 			wrong = append(wrong, v.Name+" "+err.Error())
 		}
 	}
-	if c.KeysSecret != "" && c.Keys != nil {
+	if c.KeysSecret != "" && c.Keys.Rotating != nil {
 		wrong = append(wrong, "TOOLHOST_KEYS and TOOLHOST_KEYS_SECRET are both set")
 	}
 	if wrong != nil {
@@ -113,6 +117,15 @@ func setAuth(c *Config, value string) error {
 	if c.Auth = Auth(value); c.Auth != AuthNone {
 		return fmt.Errorf("is not %q", AuthNone)
 	}
+	return nil
+}
+
+func setPublicURL(c *Config, value string) error {
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return errors.New("is not an http or https URL of host and path alone")
+	}
+	c.PublicURL = strings.TrimRight(value, "/")
 	return nil
 }
 

@@ -42,7 +42,7 @@ func TestLoad(t *testing.T) {
 		for name, value := range map[string]string{
 			"TOOLHOST_TABLE": "", "TOOLHOST_QUEUE_URL": "", "TOOLHOST_AUTH": "everyone", "TOOLHOST_STREAMING": "perhaps",
 			"TOOLHOST_ORIGINS": "a,,b", "TOOLHOST_LOG_LEVEL": "loud", "TOOLHOST_MAX_BODY": "-1", "TOOLHOST_MAX_RESULT": "1e6",
-			"TOOLHOST_KEYS": "tiny secret",
+			"TOOLHOST_KEYS": "tiny secret", "TOOLHOST_PUBLIC_URL": "toolhost.example",
 		} {
 			_, err := Load(env(name, value))
 			if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), name) {
@@ -61,6 +61,18 @@ func TestLoad(t *testing.T) {
 			}
 		}
 	})
+	t.Run("the public URL has host and path alone", func(t *testing.T) {
+		for value, want := range map[string]string{"https://a.example/v1/": "https://a.example/v1", "http://127.0.0.1:8080": "http://127.0.0.1:8080"} {
+			if got, err := Load(env("TOOLHOST_PUBLIC_URL", value)); err != nil || got.PublicURL != want {
+				t.Errorf("%s: got %q, %v", value, got.PublicURL, err)
+			}
+		}
+		for _, value := range []string{"ftp://a.example", "https://", "/v1", "https://a.example?q", "https://a.example/#f", "https://u:p@a.example"} {
+			if _, err := Load(env("TOOLHOST_PUBLIC_URL", value)); !fault.Is(err, fault.Invalid) {
+				t.Errorf("%s: %v", value, err)
+			}
+		}
+	})
 	t.Run("keys come from one place", func(t *testing.T) {
 		_, err := Load(env("TOOLHOST_KEYS", strings.Repeat("k", 32), "TOOLHOST_KEYS_SECRET", "s"))
 		if !fault.Is(err, fault.Invalid) {
@@ -71,22 +83,25 @@ func TestLoad(t *testing.T) {
 
 func TestParseKeys(t *testing.T) {
 	a, b := strings.Repeat("a", 32), strings.Repeat("b", 40)
-	list := `["` + base64.StdEncoding.EncodeToString([]byte(b)) + `","` + base64.StdEncoding.EncodeToString([]byte(a)) + `"]`
-	t.Run("a generated string is a key", func(t *testing.T) {
+	base := func(s string) string { return `"` + base64.StdEncoding.EncodeToString([]byte(s)) + `"` }
+	t.Run("a generated string is both keys", func(t *testing.T) {
 		got, err := ParseKeys(a + "\n")
-		if err != nil || len(got) != 1 || string(got[0]) != a {
+		if want := (Keys{[][]byte{[]byte(a)}, []byte(a)}); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %q, %v", got, err)
 		}
 	})
-	t.Run("a list goes on with that key", func(t *testing.T) {
-		got, err := ParseKeys(list)
-		if err != nil || len(got) != 2 || string(got[0]) != b || string(got[1]) != a {
+	t.Run("an object goes on with that key", func(t *testing.T) {
+		got, err := ParseKeys(`{"rotating":[` + base(b) + `,` + base(a) + `],"lasting":` + base(a) + `}`)
+		if want := (Keys{[][]byte{[]byte(b), []byte(a)}, []byte(a)}); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %q, %v", got, err)
 		}
 	})
 	for name, bad := range map[string]string{
-		"short": "short-secret", "empty list": "[]", "not strings": `[1]`, "not base64": `["secret-secret-secret-secret-secret!"]`,
-		"short in the list": `["c2VjcmV0"]`, "broken JSON": `["c2VjcmV0"`,
+		"short": "short-secret", "empty": "{}", "no rotating key": `{"rotating":[],"lasting":` + base(a) + `}`, "no strings": `{"rotating":[1]}`,
+		"not base64":          `{"rotating":["secret-secret-secret-secret-secret!"],"lasting":` + base(a) + `}`,
+		"a short one":         `{"rotating":["c2VjcmV0"],"lasting":` + base(a) + `}`,
+		"no lasting key":      `{"rotating":[` + base(a) + `]}`,
+		"a short lasting key": `{"rotating":[` + base(a) + `],"lasting":"c2VjcmV0"}`, "broken JSON": `{"rotating":["c2VjcmV0"`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseKeys(bad)

@@ -7,6 +7,7 @@
 //	TOOLHOST_QUEUE_URL      required   SQS queue of wake-ups
 //	TOOLHOST_KEYS_SECRET               Secrets Manager name or ARN of the keys
 //	TOOLHOST_KEYS                      the keys themselves, where there is no Secrets Manager
+//	TOOLHOST_PUBLIC_URL                where the deployment is reached from outside, without /mcp: callbacks arrive below it; without it tools make none
 //	TOOLHOST_AUTH           required   who may call: none means everybody
 //	TOOLHOST_STREAMING      false      whether the gateway invokes the function for a response stream
 //	TOOLHOST_ORIGINS                   web origins that may call, separated by commas; * for all
@@ -19,14 +20,20 @@
 //
 // # Keys
 //
-// Keys seal what clients keep for the server (request states), sign callbacks
-// and make the ids of idempotent calls. They are either one plain string of at
-// least 32 characters, as a generated secret is, whose bytes are the key; or a
-// JSON list of base64 strings of at least 32 bytes, the newest first. The first
-// seals, all open. To rotate a generated secret, put a list in its place:
+// Rotating keys protect what others keep for the server: request states and
+// callbacks. The first protects, all are accepted. The lasting key makes the ids
+// of idempotent calls, and protects nothing that is not checked otherwise; under
+// another one a repeated call would become a second task.
 //
-//	["<32 random bytes, base64>", "<the old string's bytes, base64>"]
+// Keys are either one plain string of at least 32 characters, as a generated
+// secret is, whose bytes are both; or a JSON object of base64 strings of at
+// least 32 bytes:
 //
-// and drop the old one when nothing that it sealed or signed can be alive: after
-// the longest TTL of any tool.
+//	{"rotating": ["<new>", "<old>"], "lasting": "<the first ever>"}
+//
+// To rotate, put the object in place with the new key second, so that every
+// function learns to accept it; a function reads its keys when it starts. When
+// all have started anew (a change of any variable does it), put the new key
+// first. Drop the old one when nothing that it protects can be alive: after the
+// longest TTL of any tool.
 package config

@@ -66,10 +66,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		events.send(response.Body)
 		return
 	}
-	if response.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int((response.RetryAfter+time.Second-1)/time.Second)))
-	}
-	write(w, response.Status, response.Body)
+	respond(w, response)
 }
 
 // admits checks what belongs to HTTP alone, and answers what it refuses (R-H4,
@@ -124,12 +121,21 @@ func refuse(w http.ResponseWriter, status int, format string, args ...any) {
 	write(w, status, jsonrpc.Failure(nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, format, args...)))
 }
 
+func respond(w http.ResponseWriter, r server.Response) {
+	if r.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((r.RetryAfter+time.Second-1)/time.Second)))
+	}
+	write(w, r.Status, r.Body)
+}
+
 func write(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Cache-Control", "no-store")
 	if body != nil {
 		w.Header().Set("Content-Type", "application/json")
 	}
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if status != http.StatusNoContent { // which has no length (RFC 9110)
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that went away learns nothing
 }

@@ -41,6 +41,8 @@ const (
 	MetaRelatedTask        = "io.modelcontextprotocol/related-task"
 	MetaProgressToken      = "progressToken"
 	MetaTraceParent        = "traceparent"
+	// MetaIdempotencyKey is Toolhost's own: see package server.
+	MetaIdempotencyKey = "toolhost/idempotencyKey"
 )
 
 // Values of resultType (R-P2).

@@ -48,9 +48,18 @@ func (s *Server) callTool(ctx context.Context, c *call) (any, error) {
 		return toolError("%s", err.Error()), nil // R-H8
 	}
 	durable := mode != tool.Never && c.client.HasTasks() && !t.Instant(arguments) // R-N2, R-N4, R-C5
+	var who identity
+	if durable {
+		if who, err = s.identify(c, name, arguments); err != nil {
+			return nil, err
+		}
+	}
 	deadline, cancel := s.withinMargin(ctx)
 	defer cancel()
 	if t.Options().Prepare != nil && r.Prepared == nil {
+		if answer, err := s.made(ctx, c, who); answer != nil || err != nil {
+			return answer, err // nobody is asked again
+		}
 		o, err := s.runRounds(&r, func() tool.Outcome { return t.RunPrepare(deadline, s.run(c, name, arguments, r)) })
 		if err != nil {
 			return nil, err
@@ -61,7 +70,7 @@ func (s *Server) callTool(ctx context.Context, c *call) (any, error) {
 		r = rounds{Count: r.Count, Prepared: o.Result, ahead: r.ahead}
 	}
 	if durable {
-		return s.createTask(ctx, c, t, arguments, r.Prepared)
+		return s.createTask(ctx, c, t, who, arguments, r.Prepared)
 	}
 	progress := newProgress(c)
 	o, err := s.runRounds(&r, func() tool.Outcome {

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"github.com/google/uuid"
@@ -17,19 +16,16 @@ import (
 
 // createTask makes a durable task of the call: put, then send, then answer. The
 // id leaves the server only after both have succeeded (R-C1, R-C2, invariant 1);
-// an item whose message could not be sent is known to nobody, and expires.
-func (s *Server) createTask(ctx context.Context, c *call, t *tool.Tool, arguments, prepared json.RawMessage) (any, error) {
-	id, err := uuid.NewRandom() // 122 bits from crypto/rand (R-C3)
-	if err != nil {
-		return nil, fault.Wrap(fault.Internal, "server.createTask", err)
-	}
+// an item whose message could not be sent is known to nobody, and expires. If the
+// same idempotent call has made its task already, that is the answer.
+func (s *Server) createTask(ctx context.Context, c *call, t *tool.Tool, who identity, arguments, prepared json.RawMessage) (any, error) {
 	birth, err := uuid.NewRandom()
 	if err != nil {
 		return nil, fault.Wrap(fault.Internal, "server.createTask", err)
 	}
 	now, o := s.clock.Now(), t.Options()
 	spec := task.Spec{
-		ID: id.String(), Birth: birth.String(), Owner: c.owner,
+		ID: who.id, Fingerprint: who.fingerprint, Birth: birth.String(), Owner: c.owner,
 		Tool: t.Name(), ToolVersion: o.Version, Arguments: task.NewPayload(arguments),
 		Capabilities: c.client.Raw, Protocol: c.revision, Trace: c.meta.Trace,
 		TTL: o.TTL, Retention: o.Retention, PollInterval: o.PollInterval, MaxPollInterval: o.MaxPollInterval,
@@ -43,7 +39,7 @@ func (s *Server) createTask(ctx context.Context, c *call, t *tool.Tool, argument
 	case err != nil:
 		return nil, err
 	case !created:
-		return nil, fault.Wrap(fault.Internal, "server.createTask", errors.New("a new task id is taken"))
+		return s.again(ctx, c, who, stored)
 	}
 	if err := s.wake(ctx, stored, queue.Created); err != nil {
 		return nil, err

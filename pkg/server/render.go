@@ -93,13 +93,18 @@ func (s *Server) shown(ctx context.Context, c *call, err error) *jsonrpc.Error {
 	case fault.Busy:
 		return jsonrpc.Errorf(jsonrpc.CodeInternal, "The server is busy, please try again")
 	}
+	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", s.hidden(ctx, c.message.Method, err))
+}
+
+// hidden logs an internal error, and is what the client sees of it (R-V4).
+func (s *Server) hidden(ctx context.Context, method string, err error) string {
 	reference, level := rand.Text()[:12], slog.LevelError
 	if ctx.Err() != nil {
 		level = slog.LevelInfo // the client went away, or its time was up
 	}
 	s.log.LogAttrs(ctx, level, "request failed",
-		slog.String("reference", reference), slog.String("method", c.message.Method), slog.String("error", err.Error()))
-	return jsonrpc.Errorf(jsonrpc.CodeInternal, "Internal error (reference %s)", reference)
+		slog.String("reference", reference), slog.String("method", method), slog.String("error", err.Error()))
+	return fmt.Sprintf("Internal error (reference %s)", reference)
 }
 
 // status is the HTTP status of an error (requirements: HTTP status). dispatched

@@ -1,11 +1,8 @@
 package server
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"toolhost/pkg/jsonrpc"
 	"toolhost/pkg/limits"
@@ -42,13 +39,7 @@ var errRequestState = jsonrpc.Errorf(jsonrpc.CodeInvalidParams,
 // binding is what a requestState is good for: this caller, this tool, these
 // arguments.
 func binding(c *call, name string, arguments json.RawMessage) []byte {
-	// The order of properties and the white space between them mean nothing.
-	canonical, err := jsontext.AppendFormat(nil, arguments, jsontext.ReorderRawObjects(true))
-	if err != nil {
-		canonical = arguments
-	}
-	digest := sha256.Sum256(canonical)
-	return jsonrpc.Encode([]any{c.owner.Issuer, c.owner.Subject, c.owner.Tenant, c.owner.Client, name, digest[:]})
+	return jsonrpc.Encode([]any{c.owner.Issuer, c.owner.Subject, c.owner.Tenant, c.owner.Client, name, digest(arguments)})
 }
 
 // resume reads the requestState and the answers of a call; without a

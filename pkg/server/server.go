@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"toolhost/pkg/callback"
 	"toolhost/pkg/clock"
 	"toolhost/pkg/fault"
 	"toolhost/pkg/limits"
@@ -23,6 +24,9 @@ type Options struct {
 	// Keys protect what a client keeps for us. The first seals, all open; each is
 	// at least 16 random bytes.
 	Keys [][]byte
+	// IDKey makes the ids of idempotent calls, for good: under another one a
+	// repeated call is a new task. nil refuses such calls.
+	IDKey []byte
 	// Clock is the time; nil means the machine's.
 	Clock clock.Clock
 	// Log gets internal errors with the reference that the client was given; nil
@@ -62,6 +66,8 @@ type Server struct {
 	instructions string
 	limits       Limits
 	seal         sealer
+	callbacks    callback.Keys
+	ids          idMaker
 }
 
 // New makes a server. fault.Invalid if something needed is missing.
@@ -74,8 +80,16 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	callbacks, err := callback.NewKeys(o.Keys)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := newIDMaker(o.IDKey)
+	if err != nil {
+		return nil, err
+	}
 	s := &Server{
-		tools: o.Tools, store: o.Store, queue: o.Queue, clock: o.Clock, log: o.Log, seal: seal,
+		tools: o.Tools, store: o.Store, queue: o.Queue, clock: o.Clock, log: o.Log, seal: seal, callbacks: callbacks, ids: ids,
 		info:         protocol.ServerInfo{Name: or(o.Name, "toolhost"), Title: o.Title, Version: or(o.Version, "0")},
 		instructions: o.Instructions,
 		limits: Limits{
@@ -114,7 +128,7 @@ type Request struct {
 // Response is the answer to one POST.
 type Response struct {
 	Status int
-	// Body is a JSON-RPC response, nil for a notification.
+	// Body is JSON: a JSON-RPC response, or what Callback says. nil if there is none.
 	Body []byte
 	// RetryAfter is when a throttled request may be sent again; zero if it was not.
 	RetryAfter time.Duration

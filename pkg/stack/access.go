@@ -43,14 +43,14 @@ func connect(ctx context.Context, given *aws.Config) (aws.Config, error) {
 }
 
 // fetchKeys reads the keys from Secrets Manager.
-func fetchKeys(ctx context.Context, access aws.Config, secret string) ([][]byte, error) {
+func fetchKeys(ctx context.Context, access aws.Config, secret string) (config.Keys, error) {
 	out, err := secretsmanager.NewFromConfig(access).GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &secret})
 	if err != nil {
-		return nil, fault.Wrap(fault.Internal, "stack.Open", fmt.Errorf("the secret that TOOLHOST_KEYS_SECRET names can't be read: %w", err))
+		return config.Keys{}, fault.Wrap(fault.Internal, "stack.Open", fmt.Errorf("the secret that TOOLHOST_KEYS_SECRET names can't be read: %w", err))
 	}
 	keys, err := config.ParseKeys(aws.ToString(out.SecretString))
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "stack.Open", "the secret that TOOLHOST_KEYS_SECRET names %v", err)
+		return config.Keys{}, fault.New(fault.Invalid, "stack.Open", "the secret that TOOLHOST_KEYS_SECRET names %v", err)
 	}
 	return keys, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"toolhost/pkg/apigw"
+	"toolhost/pkg/callback"
 	"toolhost/pkg/clock"
 	"toolhost/pkg/config"
 	"toolhost/pkg/httpmcp"
@@ -47,7 +48,7 @@ type Stack struct {
 	tools  *tool.Registry
 	store  store.Store
 	queue  queue.Queue
-	keys   [][]byte
+	keys   config.Keys
 	clock  clock.Clock
 	log    *slog.Logger
 	exit   func()
@@ -77,7 +78,7 @@ func Open(ctx context.Context, c config.Config, tools *tool.Registry, o Options)
 	return s, nil
 }
 
-// MCP is the function that serves MCP at /mcp, behind API Gateway or a function
+// MCP is the function that serves MCP at /mcp and takes callbacks, behind API Gateway or a function
 // URL, in the mode that the configuration says. fault.Invalid if there are no keys.
 func (s *Stack) MCP() (apigw.Handler, error) {
 	h, err := s.mcp()
@@ -108,12 +109,15 @@ func (s *Stack) Tasks() (apigw.Handler, error) {
 
 // Worker has the functions for the messages of the queue and of its dead-letter queue.
 func (s *Stack) Worker() (*worker.Worker, error) {
-	return worker.New(worker.Options{Tools: s.tools, Store: s.store, Queue: s.queue, Clock: s.clock, Log: s.log, Exit: s.exit})
+	return worker.New(worker.Options{
+		Tools: s.tools, Store: s.store, Queue: s.queue, Clock: s.clock, Log: s.log, Exit: s.exit,
+		Keys: s.keys.Rotating, PublicURL: s.config.PublicURL,
+	})
 }
 
 func (s *Stack) mcp() (http.Handler, error) {
 	srv, err := server.New(server.Options{
-		Tools: s.tools, Store: s.store, Queue: s.queue, Keys: s.keys, Clock: s.clock, Log: s.log,
+		Tools: s.tools, Store: s.store, Queue: s.queue, Keys: s.keys.Rotating, IDKey: s.keys.Lasting, Clock: s.clock, Log: s.log,
 		Name: "toolhost", Title: "Toolhost", Version: version(),
 		Limits: server.Limits{
 			MaxArguments: s.config.Limits.Arguments, MaxResult: s.config.Limits.Result, MaxAnswer: s.config.Limits.Answer,
@@ -126,6 +130,7 @@ func (s *Stack) mcp() (http.Handler, error) {
 	mux.Handle("/mcp", httpmcp.New(srv, httpmcp.Options{
 		MaxBody: s.config.Limits.Body, AllowedOrigins: s.config.Origins, AllowedHosts: s.config.Hosts,
 	}))
+	mux.Handle(callback.Path+"{token}", httpmcp.Callbacks(srv))
 	return mux, nil
 }
 

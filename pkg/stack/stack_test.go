@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -33,7 +34,7 @@ func registry() *tool.Registry {
 }
 
 func configured() config.Config {
-	return config.Config{Table: "t", QueueURL: "http://127.0.0.1:1/q", Keys: [][]byte{[]byte(key)}, Auth: config.AuthNone,
+	return config.Config{Table: "t", QueueURL: "http://127.0.0.1:1/q", Keys: config.Keys{Rotating: [][]byte{[]byte(key)}, Lasting: []byte(key)}, Auth: config.AuthNone,
 		Limits: config.Limits{Body: limits.MaxBody, Arguments: limits.MaxArguments, Result: limits.MaxResult, Answer: limits.MaxAnswer}}
 }
 
@@ -127,7 +128,7 @@ func TestFunctions(t *testing.T) {
 	})
 	t.Run("no keys, no endpoint", func(t *testing.T) {
 		c := configured()
-		c.Keys = nil
+		c.Keys = config.Keys{}
 		if _, err := opened(t, c, "http://127.0.0.1:1").MCP(); !fault.Is(err, fault.Invalid) {
 			t.Errorf("got %v", err)
 		}
@@ -149,10 +150,10 @@ func TestKeys(t *testing.T) {
 		return s.URL
 	}
 	c := configured()
-	c.Keys, c.KeysSecret = nil, "toolhost/keys"
+	c.Keys, c.KeysSecret = config.Keys{}, "toolhost/keys"
 	t.Run("are read from the secret", func(t *testing.T) {
 		s := opened(t, c, secrets(t, http.StatusOK, `{"SecretString":"`+key+`"}`))
-		if len(s.keys) != 1 || string(s.keys[0]) != key {
+		if !reflect.DeepEqual(s.keys, configured().Keys) {
 			t.Errorf("got %q", s.keys)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"toolhost/pkg/auth"
+	"toolhost/pkg/callback"
 	"toolhost/pkg/fault"
 	"toolhost/pkg/jsonrpc"
 	"toolhost/pkg/limits"
@@ -81,6 +82,11 @@ func (r *run) call(ctx context.Context) (tool.Call, error) {
 	c := tool.Call{
 		Name: t.Tool, TaskID: t.ID, Birth: t.Birth, Protocol: t.Protocol, Capabilities: t.Capabilities,
 		Callbacks: map[string]json.RawMessage{}, Version: t.ToolVersion, Report: r.report, Now: r.w.clock.Now,
+	}
+	if make := r.w.callback; make != nil {
+		c.Callback = func(name string) (url, token string) {
+			return make(callback.Callback{TaskID: t.ID, Birth: t.Birth, Name: name})
+		}
 	}
 	var err error
 	if c.Arguments, err = r.w.store.Payload(ctx, t, t.Arguments); err != nil {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"toolhost/pkg/callback"
 	"toolhost/pkg/clock"
 	"toolhost/pkg/fault"
 	"toolhost/pkg/limits"
@@ -23,6 +24,12 @@ type Options struct {
 	// Log gets one line a message and one a run: ids, causes, outcomes and
 	// durations, never arguments, results or answers. nil discards them.
 	Log *slog.Logger
+	// PublicURL is where callbacks reach the server, without a slash at its end; ""
+	// means that tools can make none.
+	PublicURL string
+	// Keys make the tokens of callbacks, as server.Options.Keys do; needed if there
+	// is a PublicURL.
+	Keys [][]byte
 	// Lease is how long a claim holds without a renewal; 0 means limits.Lease. It
 	// is at least twice limits.CancelPoll, the time of the first heartbeat.
 	Lease time.Duration
@@ -44,10 +51,12 @@ type Worker struct {
 	log   *slog.Logger
 	lease time.Duration
 	exit  func()
+	// callback makes the URL of a task's callback; nil if there is no public URL.
+	callback func(callback.Callback) (url, token string)
 }
 
-// New makes a worker. fault.Invalid if a required option is missing or the lease
-// is too short.
+// New makes a worker. fault.Invalid if a required option is missing, a key or the
+// lease too short.
 func New(o Options) (*Worker, error) {
 	if o.Tools == nil || o.Store == nil || o.Queue == nil {
 		return nil, fault.New(fault.Invalid, "worker.New", "a worker needs tools, a store and a queue")
@@ -56,6 +65,16 @@ func New(o Options) (*Worker, error) {
 		return nil, fault.New(fault.Invalid, "worker.New", "a lease of %v is too short to be renewed", o.Lease)
 	}
 	w := &Worker{tools: o.Tools, store: o.Store, queue: o.Queue, clock: o.Clock, log: o.Log, lease: o.Lease, exit: o.Exit}
+	if o.PublicURL != "" {
+		keys, err := callback.NewKeys(o.Keys)
+		if err != nil {
+			return nil, err
+		}
+		w.callback = func(c callback.Callback) (url, token string) {
+			token = keys.Token(c)
+			return o.PublicURL + callback.Path + token, token
+		}
+	}
 	if w.clock == nil {
 		w.clock = clock.System
 	}
