@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"toolhost/pkg/callback"
 	"toolhost/pkg/config"
 	"toolhost/pkg/limits"
 	"toolhost/pkg/store/dynamostore"
@@ -203,6 +204,20 @@ func TestTemplateFunctions(t *testing.T) {
 		if format := api.at("AccessLogSetting", "!If", 1, "Format").text(); format == "" || strings.Contains(format, "$context.path") {
 			t.Errorf("%s: the access log must leave the path out: %q", name, format)
 		}
+	}
+}
+
+// Callbacks: a tool learns a URL that is routed, made with keys that are accepted there.
+func TestTemplateCallbacks(t *testing.T) {
+	functions := resources(t, "AWS::Serverless::Function")
+	route := functions["McpFunction"].at("Events", "Callback", "Properties")
+	equal(t, "API", route.at("RestApiId", "!Ref").text(), "Api")
+	equal(t, "route", route.at("Path").text(), callback.Path+"{token}")
+	worker := functions["WorkerFunction"].at("Environment", "Variables")
+	equal(t, "keys", worker.at("TOOLHOST_KEYS_SECRET", "!Ref").text(), functions["McpFunction"].at("Environment", "Variables", "TOOLHOST_KEYS_SECRET", "!Ref").text())
+	endpoint := template(t).at("Outputs", "Endpoint", "Value", "!If")
+	for i := 1; i <= 2; i++ {
+		equal(t, "public URL", worker.at("TOOLHOST_PUBLIC_URL", "!If", i, "!Sub").text()+"/mcp", endpoint.at(i, "!Sub").text())
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	awslambda "github.com/aws/aws-lambda-go/lambda"
 
 	"toolhost/infra/emulator/lambda"
+	"toolhost/pkg/callback"
 	"toolhost/pkg/config"
 	"toolhost/pkg/protocol"
 	"toolhost/pkg/stack"
@@ -21,8 +22,9 @@ type functions struct {
 	worker, deadLetter lambda.Function
 }
 
-// open opens the functions as on Lambda, from an environment.
-func open(ctx context.Context, o Options, s *Services) (functions, error) {
+// open opens the functions as on Lambda, from an environment. Callbacks arrive
+// below the public URL.
+func open(ctx context.Context, o Options, s *Services, public string) (functions, error) {
 	secret, err := keys(o.Dir)
 	if err != nil {
 		return functions{}, err
@@ -30,7 +32,7 @@ func open(ctx context.Context, o Options, s *Services) (functions, error) {
 	// What template.yaml sets, and the names of this machine: a web page that
 	// makes its own name point here is refused.
 	environment := map[string]string{
-		"TOOLHOST_TABLE": s.Table, "TOOLHOST_QUEUE_URL": s.QueueURL, "TOOLHOST_KEYS": secret,
+		"TOOLHOST_TABLE": s.Table, "TOOLHOST_QUEUE_URL": s.QueueURL, "TOOLHOST_KEYS": secret, "TOOLHOST_PUBLIC_URL": public,
 		"TOOLHOST_AUTH": string(config.AuthNone), "TOOLHOST_STREAMING": "true", "TOOLHOST_HOSTS": "localhost,127.0.0.1,::1",
 	}
 	maps.Copy(environment, o.Environment)
@@ -64,7 +66,10 @@ func open(ctx context.Context, o Options, s *Services) (functions, error) {
 
 // route is the template's: tasks/* by its header, the rest to functions/mcp.
 func (f functions) route(r *http.Request) (function, string, map[string]string) {
+	token, isCallback := strings.CutPrefix(r.URL.Path, callback.Path)
 	switch {
+	case isCallback && token != "" && !strings.Contains(token, "/"):
+		return f.mcp, callback.Path + "{token}", map[string]string{"token": token}
 	case r.URL.Path != "/mcp":
 		return nil, "", nil
 	case strings.HasPrefix(r.Header.Get(protocol.HeaderMethod), "tasks/"):

@@ -15,7 +15,7 @@ import (
 func TestEvents(t *testing.T) {
 	s := start(t, Options{Registry: newFixture().reg})
 	f, err := open(t.Context(), Options{Registry: newFixture().reg, Clock: clock.System, Log: quiet,
-		Environment: map[string]string{"TOOLHOST_HOSTS": ""}}, s.Services)
+		Environment: map[string]string{"TOOLHOST_HOSTS": ""}}, s.Services, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,8 +89,9 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	// The process that had received these has ended: the directory was free.
 	services.SQS.Reveal(services.Queue)
 	services.SQS.Reveal(services.DeadLetterQueue)
-	s := &Stack{Services: services, URL: "http://" + listener.Addr().String() + "/mcp", ended: make(chan struct{})}
-	f, err := open(ctx, o, services)
+	public := "http://" + listener.Addr().String()
+	s := &Stack{Services: services, URL: public + "/mcp", ended: make(chan struct{})}
+	f, err := open(ctx, o, services, public)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close(), services.Close())
 	}
