@@ -62,21 +62,19 @@ func TestFiles(t *testing.T) {
 
 // A package of more than one file says in doc.go what it promises.
 func TestDocumentation(t *testing.T) {
-	files, documented, command := map[string]int{}, map[string]bool{}, map[string]bool{}
+	files, documented := map[string]int{}, map[string]bool{}
 	sources(t, func(path string, text []byte) {
 		dir := filepath.Dir(path)
-		switch {
-		case strings.HasSuffix(path, "_test.go"):
+		if strings.HasSuffix(path, "_test.go") {
 			return
-		case filepath.Base(path) == "doc.go":
-			documented[dir] = bytes.HasPrefix(text, []byte("// Package "))
-		case bytes.Contains(text, []byte("\npackage main\n")):
-			command[dir] = true
 		}
 		files[dir]++
+		if bytes.HasPrefix(text, []byte("// Package ")) && filepath.Base(path) == "doc.go" || bytes.HasPrefix(text, []byte("// Command ")) {
+			documented[dir] = true
+		}
 	})
 	for dir, n := range files {
-		if n > 1 && !documented[dir] && !command[dir] {
+		if n > 1 && !documented[dir] {
 			t.Errorf("%s has %d files and no doc.go", dir, n)
 		}
 	}

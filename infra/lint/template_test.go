@@ -199,10 +199,14 @@ func TestTemplateFunctions(t *testing.T) {
 	if streaming == 0 {
 		t.Error("nothing streams")
 	}
+	api := template(t).at("Globals", "Api")
+	equal(t, "endpoint", api.at("EndpointConfiguration", "Type").text(), "REGIONAL")
+	if format := api.at("AccessLogSetting", "!If", 1, "Format").text(); format == "" || strings.Contains(format, "$context.path") {
+		t.Errorf("the access log must leave the path out: %q", format)
+	}
 	for name, api := range resources(t, "AWS::Serverless::Api") {
-		equal(t, name+" endpoint", api.at("EndpointConfiguration", "Type").text(), "REGIONAL")
-		if format := api.at("AccessLogSetting", "!If", 1, "Format").text(); format == "" || strings.Contains(format, "$context.path") {
-			t.Errorf("%s: the access log must leave the path out: %q", name, format)
+		if len(api.members()) != 1 || api.at("StageName").v == nil {
+			t.Errorf("%s differs from the other API: %v", name, api.v)
 		}
 	}
 }
