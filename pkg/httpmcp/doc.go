@@ -7,5 +7,8 @@
 // client that goes away ends its call's context. Nothing outlives a request, and
 // no session exists.
 //
+// Callbacks, beside it, is for outside jobs, which speak no MCP.
+//
 //	http.Handle("/mcp", httpmcp.New(s, httpmcp.Options{}))
+//	http.Handle(callback.Path+"{token}", httpmcp.Callbacks(s))
 package httpmcp

@@ -25,6 +25,7 @@ import (
 	emulateddynamodb "toolhost/infra/emulator/dynamodb"
 	emulatedsqs "toolhost/infra/emulator/sqs"
 	"toolhost/pkg/auth"
+	"toolhost/pkg/callback"
 	"toolhost/pkg/clock"
 	"toolhost/pkg/httpmcp"
 	"toolhost/pkg/protocol"
@@ -32,6 +33,7 @@ import (
 	"toolhost/pkg/server"
 	"toolhost/pkg/store"
 	"toolhost/pkg/store/dynamostore"
+	"toolhost/pkg/tool"
 	"toolhost/pkg/worker"
 )
 
@@ -46,13 +48,29 @@ type host struct {
 	client *sqs.Client
 	queue  string // its URL
 	worker *worker.Worker
-	url    string
-	log    *bytes.Buffer
+	// options are the server's.
+	options server.Options
+	url     string
+	log     *bytes.Buffer
 }
 
 const tableName, queueName = "tasks", "wakeups"
 
+// publicURL is where the host says that callbacks arrive.
+const publicURL = "https://toolhost.example/v1"
+
+// secret is a key of the host's.
+func secret(name string) []byte {
+	sum := sha256.Sum256([]byte(name))
+	return sum[:]
+}
+
 func start(t *testing.T, limits server.Limits) *host {
+	t.Helper()
+	return startWith(t, fixtures(), limits)
+}
+
+func startWith(t *testing.T, tools *tool.Registry, limits server.Limits) *host {
 	t.Helper()
 	h := &host{t: t, clock: clock.NewManual(time.Date(2026, 12, 1, 10, 0, 0, 0, time.UTC)), faults: &emulator.Faults{}, log: &bytes.Buffer{}}
 	database, err := emulateddynamodb.New(emulateddynamodb.Options{Clock: h.clock, Faults: h.faults})
@@ -82,16 +100,19 @@ func start(t *testing.T, limits server.Limits) *host {
 	h.must(err)
 	h.queue, h.store = *made.QueueUrl, dynamostore.New(tables, tableName, dynamostore.Options{})
 
-	tools, q, log := fixtures(), sqsqueue.New(h.client, h.queue), slog.New(slog.NewTextHandler(h.log, nil))
-	key := sha256.Sum256([]byte("test"))
-	s, err := server.New(server.Options{
-		Tools: tools, Store: h.store, Queue: q, Keys: [][]byte{key[:]}, Clock: h.clock, Log: log,
+	q, log := sqsqueue.New(h.client, h.queue), slog.New(slog.NewTextHandler(h.log, nil))
+	h.options = server.Options{
+		Tools: tools, Store: h.store, Queue: q, Keys: [][]byte{secret("test")}, IDKey: secret("ids"), Clock: h.clock, Log: log,
 		Name: "test", Version: "1.0.0", Instructions: "Greet people.", Limits: limits,
-	})
+	}
+	s, err := server.New(h.options)
 	h.must(err)
-	h.worker, err = worker.New(worker.Options{Tools: tools, Store: h.store, Queue: q, Clock: h.clock, Log: log})
+	h.worker, err = worker.New(worker.Options{Tools: tools, Store: h.store, Queue: q, Clock: h.clock, Log: log,
+		PublicURL: publicURL, Keys: h.options.Keys})
 	h.must(err)
-	handler := httpmcp.New(s, httpmcp.Options{MaxBody: 1 << 20})
+	handler := http.NewServeMux()
+	handler.Handle("/mcp", httpmcp.New(s, httpmcp.Options{MaxBody: 1 << 20}))
+	handler.Handle(callback.Path+"{token}", httpmcp.Callbacks(s))
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subject := r.Header.Get("Test-Caller"); subject != "" {
 			r = r.WithContext(auth.With(r.Context(), auth.Principal{Issuer: "https://issuer.example", Subject: subject}))

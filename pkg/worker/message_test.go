@@ -20,6 +20,7 @@ func TestNew(t *testing.T) {
 		"no tools":      {Store: s.store, Queue: s.queue},
 		"no store":      {Tools: s.tools, Queue: s.queue},
 		"no queue":      {Tools: s.tools, Store: s.store},
+		"no keys":       {Tools: s.tools, Store: s.store, Queue: s.queue, PublicURL: "https://toolhost.example"},
 		"a short lease": {Tools: s.tools, Store: s.store, Queue: s.queue, Lease: limits.CancelPoll},
 	} {
 		if _, err := worker.New(o); !fault.Is(err, fault.Invalid) {

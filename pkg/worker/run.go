@@ -83,9 +83,9 @@ func (r *run) call(ctx context.Context) (tool.Call, error) {
 		Name: t.Tool, TaskID: t.ID, Birth: t.Birth, Protocol: t.Protocol, Capabilities: t.Capabilities,
 		Callbacks: map[string]json.RawMessage{}, Version: t.ToolVersion, Report: r.report, Now: r.w.clock.Now,
 	}
-	if make := r.w.callback; make != nil {
+	if mint := r.w.callback; mint != nil {
 		c.Callback = func(name string) (url, token string) {
-			return make(callback.Callback{TaskID: t.ID, Birth: t.Birth, Name: name})
+			return mint(callback.Callback{TaskID: t.ID, Birth: t.Birth, Name: name})
 		}
 	}
 	var err error
