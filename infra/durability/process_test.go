@@ -26,6 +26,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"toolhost/pkg/auth"
+	"toolhost/pkg/callback"
 	"toolhost/pkg/clock"
 	"toolhost/pkg/httpmcp"
 	"toolhost/pkg/queue/sqsqueue"
@@ -100,13 +102,14 @@ func (s setting) run() error {
 	var work, bury lambda.Handler
 	switch s.Role {
 	case roleWorker:
-		w, err := worker.New(worker.Options{Tools: tools, Store: db, Queue: mq, Clock: machine, Log: log, Exit: func() { os.Exit(1) }})
+		w, err := worker.New(worker.Options{Tools: tools, Store: db, Queue: mq, Clock: machine, Log: log,
+			Keys: keys, PublicURL: publicURL, Exit: func() { os.Exit(1) }})
 		if err != nil {
 			return err
 		}
 		work, bury = lambda.NewHandler(w.Handle), lambda.NewHandler(w.DeadLetter)
 	case roleServer:
-		srv, err := server.New(server.Options{Tools: tools, Store: db, Queue: mq, Clock: machine, Log: log, Keys: [][]byte{make([]byte, 32)}})
+		srv, err := server.New(server.Options{Tools: tools, Store: db, Queue: mq, Clock: machine, Log: log, Keys: keys, IDKey: keys[0]})
 		if err != nil {
 			return err
 		}
@@ -114,8 +117,11 @@ func (s setting) run() error {
 		if err != nil {
 			return err
 		}
-		go http.Serve(listener, machine.told(httpmcp.New(srv, httpmcp.Options{}))) // ends with the process
-		tell(tells{URL: "http://" + listener.Addr().String() + "/mcp"})
+		mux := http.NewServeMux()
+		mux.Handle("/mcp", httpmcp.New(srv, httpmcp.Options{}))
+		mux.Handle(callback.Path+"{token}", httpmcp.Callbacks(srv))
+		go http.Serve(listener, machine.told(mux)) // ends with the process
+		tell(tells{URL: "http://" + listener.Addr().String()})
 	}
 	for in := json.NewDecoder(os.Stdin); ; {
 		var l told
@@ -143,6 +149,11 @@ func (s setting) run() error {
 		}()
 	}
 }
+
+// The secrets of the deployment, and where it says that it is.
+var keys = [][]byte{make([]byte, 32)}
+
+const publicURL = "https://toolhost.example"
 
 // access reaches the emulators as the SDK would, but repeats at once.
 func (s setting) access() aws.Config {
@@ -177,6 +188,7 @@ func (w *watched) to(now time.Time) { w.Advance(max(now.Sub(w.Now()), 0)) }
 // headerNow tells a server the time with each request.
 const headerNow = "Test-Now"
 
+// told is a server's handler whose requests tell the time, and are all Ann's.
 func (w *watched) told(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		now, err := time.Parse(time.RFC3339Nano, r.Header.Get(headerNow))
@@ -184,7 +196,7 @@ func (w *watched) told(h http.Handler) http.Handler {
 			panic(err) // a request that is not the stage's
 		}
 		w.to(now)
-		h.ServeHTTP(rw, r)
+		h.ServeHTTP(rw, r.WithContext(auth.With(r.Context(), auth.Principal{Issuer: "https://issuer.example", Subject: "ann"})))
 	})
 }
 

@@ -1,13 +1,16 @@
 package durability
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +24,7 @@ import (
 	"toolhost/pkg/client"
 	"toolhost/pkg/clock"
 	"toolhost/pkg/limits"
+	"toolhost/pkg/protocol"
 )
 
 // stage is a deployment: the emulators, a server, a worker, and a clock that
@@ -33,7 +37,9 @@ type stage struct {
 	services *local.Services
 	sqs      *sqs.Client
 	journal  journal
-	timeout  time.Duration // of the worker's function
+	timeout  time.Duration   // of the worker's function
+	key      string          // the idempotency key of its calls
+	reported map[string]bool // the jobs that have said that they are done
 
 	mu     sync.Mutex
 	server *process
@@ -49,7 +55,7 @@ var born = time.Date(2026, 12, 1, 8, 0, 0, 0, time.UTC)
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{t: t, clock: clock.NewManual(born), faults: &emulator.Faults{}, timeout: limits.WorkerTimeout,
-		journal: journal(filepath.Join(t.TempDir(), "journal"))}
+		reported: map[string]bool{}, journal: journal(filepath.Join(t.TempDir(), "journal"))}
 	var err error
 	s.services, err = local.Emulate(t.Context(), local.ServiceOptions{Clock: s.clock, Faults: s.faults})
 	must(t, err)
@@ -209,7 +215,7 @@ func (s *stage) drain() {
 
 func (s *stage) client() *client.Client {
 	server := s.alive(&s.server, roleServer)
-	return client.New(server.URL, client.Options{Tries: 1,
+	return client.New(server.URL+"/mcp", client.Options{Tries: 1,
 		HTTP: &http.Client{Transport: acting{s, server}},
 		// Questions are answered by the stage: this is for the capability alone.
 		Answerer: func(context.Context, client.Question) (json.RawMessage, error) { return nil, errors.New("not here") },
@@ -225,8 +231,25 @@ type acting struct {
 // RoundTrip implements http.RoundTripper.
 func (a acting) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer a.acts(a.server)()
+	if err := a.identify(r); err != nil {
+		return nil, err
+	}
 	r.Header.Set(headerNow, a.clock.Now().Format(time.RFC3339Nano))
 	return http.DefaultTransport.RoundTrip(r)
+}
+
+// identify gives a tools/call the stage's idempotency key, if it has one.
+func (s *stage) identify(r *http.Request) error {
+	if s.key == "" || r.Header.Get(protocol.HeaderMethod) != protocol.MethodToolsCall {
+		return nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	with := bytes.Replace(body, []byte(`"_meta":{`), fmt.Appendf(nil, `"_meta":{%q:%q,`, protocol.MetaIdempotencyKey, s.key), 1)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(with)), int64(len(with))
+	return nil
 }
 
 // tries is more often than any fault here lasts.
@@ -303,12 +326,40 @@ func (s *stage) until(id, status string) client.Task {
 			return t
 		case t.Status == client.InputRequired:
 			s.answer(t)
-		case !s.wait():
+		case !s.wait() && !s.report():
 			s.t.Fatalf("forgotten: %s\n%s", t.Raw, s.logs())
 		}
 	}
 	s.t.Fatalf("the task never ends\n%s", s.logs())
 	panic("not reached")
+}
+
+// report lets one job outside say that it is done, and reports whether there
+// was one. It says so again until it is heard.
+func (s *stage) report() bool {
+	s.t.Helper()
+	for _, e := range s.journal.effects(s.t) {
+		if e.Job == "" || s.reported[e.Job] {
+			continue
+		}
+		s.reported[e.Job] = true
+		persist(s, func(c *client.Client) (struct{}, error) {
+			server := s.alive(&s.server, roleServer)
+			h := http.Client{Transport: acting{s, server}}
+			answer, err := h.Post(server.URL+strings.TrimPrefix(e.Job, publicURL), "application/json", strings.NewReader(`"in Oslo"`))
+			if err != nil {
+				return struct{}{}, err
+			}
+			defer answer.Body.Close()
+			switch answer.StatusCode {
+			case http.StatusNoContent, http.StatusConflict, http.StatusNotFound: // each is final
+				return struct{}{}, nil
+			}
+			return struct{}{}, fmt.Errorf("the callback is answered with %s", answer.Status)
+		})
+		return true
+	}
+	return false
 }
 
 // finish stays with a task to its end, and answers what it asks.

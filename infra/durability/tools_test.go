@@ -25,13 +25,20 @@ type effect struct {
 	Call  string // names the call
 	Step  string
 	Token string // the step's idempotency token
+	// Job is the URL at which a job that the step began says that it is done.
+	Job string `json:",omitempty"`
 }
 
 // do is a step with an effect.
 func (j journal) do(ctx context.Context, name, value string) (string, error) {
+	return j.begin(ctx, name, value, "")
+}
+
+// begin is a step that begins a job outside.
+func (j journal) begin(ctx context.Context, name, value, job string) (string, error) {
 	call := tool.IdempotencyToken(ctx)
 	return tool.Step(ctx, name, func(ctx context.Context) (string, error) {
-		line, err := json.Marshal(effect{call, name, tool.IdempotencyToken(ctx)})
+		line, err := json.Marshal(effect{call, name, tool.IdempotencyToken(ctx), job})
 		if err != nil {
 			return "", err
 		}
@@ -73,12 +80,9 @@ type nameAnswer struct {
 // rest is how long the story sleeps: longer than one message can be delayed.
 const rest = 20 * time.Minute
 
-// storySteps are the story's steps, in their order.
-var storySteps = []string{"plan", "build", "publish"}
-
 // storyText is what comes of the story.
 func storyText(note string) string {
-	return "planned for Ada, built, published for Bob: " + note
+	return "planned for Ada, built in Oslo, published for Bob: " + note
 }
 
 // hosted are the tools of every process here.
@@ -98,11 +102,19 @@ func hosted(j journal, machine clock.Clock) *tool.Registry {
 		if err != nil {
 			return nil, nil, err
 		}
-		build, err := j.do(ctx, "build", "built")
+		job, err := tool.NewCallback(ctx, "job")
+		if err != nil {
+			return nil, nil, err
+		}
+		build, err := j.begin(ctx, "build", "built", job.URL)
 		if err != nil {
 			return nil, nil, err
 		}
 		if err := tool.Sleep(ctx, "rest", rest); err != nil {
+			return nil, nil, err
+		}
+		where, err := tool.Await[string](ctx, job)
+		if err != nil {
 			return nil, nil, err
 		}
 		by, err := tool.Ask[nameAnswer](ctx, "by", "Who publishes it?")
@@ -113,7 +125,7 @@ func hosted(j journal, machine clock.Clock) *tool.Registry {
 		if err != nil {
 			return nil, nil, err
 		}
-		return text("%s for %s, %s, %s for %s: %s", plan, whom.Value.Name, build, publish, by.Value.Name, in.Note), nil, nil
+		return text("%s for %s, %s %s, %s for %s: %s", plan, whom.Value.Name, build, where, publish, by.Value.Name, in.Note), nil, nil
 	}, tool.Options{Task: tool.Required, TTL: 7 * 24 * time.Hour})
 
 	// ask asks one question, and is never tired of dying.
