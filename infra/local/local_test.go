@@ -157,9 +157,8 @@ func TestStart(t *testing.T) {
 	})
 
 	t.Run("faults and meters are at hand", func(t *testing.T) {
-		var faults emulator.Faults
-		s := start(t, Options{Registry: newFixture().reg, Faults: &faults})
-		faults.Inject(func(c emulator.Call) emulator.Effect {
+		s := start(t, Options{Registry: newFixture().reg})
+		s.Faults.Inject(func(c emulator.Call) emulator.Effect {
 			if c.Operation == "SendMessage" {
 				return emulator.Fail
 			}
@@ -167,6 +166,7 @@ func TestStart(t *testing.T) {
 		})
 		_, err := client.New(s.URL, client.Options{Tries: 1}).Start(t.Context(), "endless", json.RawMessage(`{"name":"end"}`), client.Watch{})
 		want(t, "no promise that is not kept", err != nil, true)
+		want(t, "sends", s.Faults.Counts()["sqs/SendMessage"] > 0, true)
 		want(t, "writes", s.DynamoDB.Meter()["PutItem"].Calls, 1)
 	})
 

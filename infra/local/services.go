@@ -61,13 +61,18 @@ type Services struct {
 	// DynamoDB and SQS are the emulators themselves, to meter and inspect them.
 	DynamoDB *dynamodb.Server
 	SQS      *sqs.Server
+	// Faults breaks calls to them, and counts them.
+	Faults *emulator.Faults
 
 	http *http.Server
 }
 
 // Emulate starts the emulators alone. They run until Close.
 func Emulate(ctx context.Context, o ServiceOptions) (*Services, error) {
-	s := &Services{Table: name, Queue: name, DeadLetterQueue: deadLetters}
+	if o.Faults == nil {
+		o.Faults = &emulator.Faults{}
+	}
+	s := &Services{Table: name, Queue: name, DeadLetterQueue: deadLetters, Faults: o.Faults}
 	var err error
 	if s.DynamoDB, err = dynamodb.New(dynamodb.Options{Clock: o.Clock, Faults: o.Faults, Dir: o.Dir}); err != nil {
 		return nil, err
