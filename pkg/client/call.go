@@ -50,7 +50,7 @@ func (c *Client) Call(ctx context.Context, tool string, arguments json.RawMessag
 // Start calls a tool, answers what it asks before it runs, and returns the
 // result or the task as soon as there is one.
 func (c *Client) Start(ctx context.Context, tool string, arguments json.RawMessage, w Watch) (Outcome, error) {
-	x := exchange{method: protocol.MethodToolsCall, name: tool, call: true, notify: w.notify(), params: map[string]any{"name": tool}}
+	x := exchange{method: protocol.MethodToolsCall, name: &tool, call: true, notify: w.notify(), params: map[string]any{"name": tool}}
 	if arguments != nil {
 		if !json.Valid(arguments) {
 			return Outcome{}, errors.New("the arguments are not JSON")
@@ -93,7 +93,7 @@ func (c *Client) Start(ctx context.Context, tool string, arguments json.RawMessa
 // server misses one, the tool was listed long ago or never: list it, and send the
 // call, of which nothing has begun, once more.
 func (c *Client) callOnce(ctx context.Context, x exchange, arguments json.RawMessage) (json.RawMessage, error) {
-	x.header = c.headers(x.name, arguments)
+	x.header = c.headers(*x.name, arguments)
 	raw, err := c.do(ctx, x)
 	var e *Error
 	if !errors.As(err, &e) || e.Code != protocol.Code(c.opts.Revision, protocol.CodeHeaderMismatch) {
@@ -102,7 +102,7 @@ func (c *Client) callOnce(ctx context.Context, x exchange, arguments json.RawMes
 	if _, listing := c.Tools(ctx); listing != nil {
 		return nil, err
 	}
-	x.header = c.headers(x.name, arguments)
+	x.header = c.headers(*x.name, arguments)
 	return c.do(ctx, x)
 }
 

@@ -69,8 +69,9 @@ func New(endpoint string, o Options) *Client {
 // exchange is one request and what is to be done with its answer.
 type exchange struct {
 	method string
-	// name goes into the Mcp-Name header: a tool's name or a task's id.
-	name   string
+	// name goes into the Mcp-Name header: a tool's name or a task's id; nil where
+	// there is none.
+	name   *string
 	params map[string]any
 	// header holds the Mcp-Param-* headers.
 	header map[string]string

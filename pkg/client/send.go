@@ -48,8 +48,8 @@ func (c *Client) send(ctx context.Context, x exchange, id int64, body []byte) (j
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	req.Header.Set(protocol.HeaderVersion, c.opts.Revision)
 	req.Header.Set(protocol.HeaderMethod, x.method)
-	if x.name != "" {
-		req.Header.Set(protocol.HeaderName, protocol.EncodeHeader(x.name))
+	if x.name != nil {
+		req.Header.Set(protocol.HeaderName, protocol.EncodeHeader(*x.name))
 	}
 	for name, value := range x.header {
 		req.Header.Set(name, value)

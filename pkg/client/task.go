@@ -83,7 +83,7 @@ func (t Task) poll() time.Duration {
 
 // Get reads the task. ErrUnknownTask if there is none.
 func (c *Client) Get(ctx context.Context, id string) (Task, error) {
-	raw, err := c.do(ctx, exchange{method: protocol.MethodTasksGet, name: id, params: map[string]any{"taskId": id}})
+	raw, err := c.do(ctx, exchange{method: protocol.MethodTasksGet, name: &id, params: map[string]any{"taskId": id}})
 	if err != nil {
 		return Task{}, unknown(err)
 	}
@@ -94,7 +94,7 @@ func (c *Client) Get(ctx context.Context, id string) (Task, error) {
 // open. The server ignores keys that are not open, and refuses the whole with an
 // *Error of code -32602 if a response has not the shape that its question wants.
 func (c *Client) Answer(ctx context.Context, id string, responses map[string]json.RawMessage) error {
-	_, err := c.do(ctx, exchange{method: protocol.MethodTasksUpdate, name: id,
+	_, err := c.do(ctx, exchange{method: protocol.MethodTasksUpdate, name: &id,
 		params: map[string]any{"taskId": id, "inputResponses": responses}})
 	return err
 }
@@ -102,7 +102,7 @@ func (c *Client) Answer(ctx context.Context, id string, responses map[string]jso
 // Cancel asks that the task be cancelled. It returns before the task has
 // settled; a task that is over stays as it is. ErrUnknownTask if there is none.
 func (c *Client) Cancel(ctx context.Context, id string) error {
-	_, err := c.do(ctx, exchange{method: protocol.MethodTasksCancel, name: id, params: map[string]any{"taskId": id}})
+	_, err := c.do(ctx, exchange{method: protocol.MethodTasksCancel, name: &id, params: map[string]any{"taskId": id}})
 	return unknown(err)
 }
 
