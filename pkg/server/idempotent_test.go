@@ -161,6 +161,26 @@ func TestIdempotentCreation(t *testing.T) { // case 11
 		if again := h.keyed("ada", "k", "prepared", map[string]any{}); made.field("taskId") == "" || again.field("taskId") != made.field("taskId") {
 			t.Errorf("%s, and %s", made.Body, again.Body)
 		}
+		h.clock.Advance(24 * time.Hour)
+		if anew := h.keyed("ada", "k", "prepared", map[string]any{}); anew.field("resultType") != "input_required" { // case 23
+			t.Errorf("after the task's time: %s", anew.Body)
+		}
+	})
+	t.Run("a task that has run and waits gets no message", func(t *testing.T) { // invariant 5
+		s := newStudio(t)
+		for range 2 {
+			if made := s.keyed("ada", "k", "render", map[string]any{"name": "x"}); made.field("status") != "working" {
+				t.Errorf("%s", made.Body)
+			}
+			s.work()
+		}
+		if s.runs != 1 {
+			t.Errorf("%d runs", s.runs)
+		}
+		sent := s.calls(func() { s.keyed("ada", "k", "render", map[string]any{"name": "x"}) })
+		if sent["sqs/SendMessage"] != 0 {
+			t.Errorf("%v", sent)
+		}
 	})
 	t.Run("ids change with the key that makes them alone", func(t *testing.T) { // R-C3
 		h, _ := counted(t)
