@@ -85,7 +85,7 @@ func TestMovable(t *testing.T) {
 		if rang(ch) {
 			t.Error("woken early")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if !rang(ch) || c.Waiting() != 0 {
 			t.Error("not woken when machine and move together passed the minute")
