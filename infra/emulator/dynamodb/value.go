@@ -41,7 +41,6 @@ type value struct {
 // item is a map of attributes: a whole item, a key, or a value of kind M.
 type item map[string]value
 
-
 func numberValue(n number) value { return value{kind: kindN, text: n.String()} }
 
 // number is the value's number; it must be of kind N.
