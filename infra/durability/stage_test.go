@@ -151,6 +151,34 @@ func (s *stage) settle(m events.SQSMessage, dead bool, answer json.RawMessage) {
 	_, _ = s.sqs.DeleteMessage(context.Background(), &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: &m.ReceiptHandle})
 }
 
+// begin hands the next message to a worker. The returned function lets time
+// pass, a few seconds with each of the worker's heartbeats, until the worker has
+// answered or died, and settles the message.
+func (s *stage) begin(p **process) (end func()) {
+	s.t.Helper()
+	m, dead, ok := s.receive()
+	if !ok {
+		s.t.Fatalf("no message is visible\n%s", s.logs())
+	}
+	w := s.alive(p, roleWorker)
+	over := w.invoke(s.invocation(m, dead))
+	return func() {
+		answer := make(chan json.RawMessage, 1)
+		go func() { answer <- over() }()
+		for {
+			select {
+			case a := <-answer:
+				s.settle(m, dead, a)
+				return
+			case d := <-w.waits:
+				if d == limits.CancelPoll || d == limits.ReportEvery || d == limits.CancelGrace {
+					s.move(5 * time.Second)
+				}
+			}
+		}
+	}
+}
+
 // deliver does what Lambda's event source mapping does with one message, from
 // either queue, and reports whether there was one.
 func (s *stage) deliver() bool { return s.deliverTo(&s.worker) }
@@ -317,7 +345,7 @@ func (s *stage) answer(t client.Task) {
 // read might heal it (design §1, invariant 2) does not count.
 func (s *stage) until(id, status string) client.Task {
 	s.t.Helper()
-	for range 1000 {
+	for range 10_000 {
 		if s.deliver() {
 			continue
 		}

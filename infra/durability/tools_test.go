@@ -31,14 +31,18 @@ type effect struct {
 
 // do is a step with an effect.
 func (j journal) do(ctx context.Context, name, value string) (string, error) {
-	return j.begin(ctx, name, value, "")
+	return j.step(ctx, name, value, effect{}, func(context.Context) error { return nil })
 }
 
-// begin is a step that begins a job outside.
-func (j journal) begin(ctx context.Context, name, value, job string) (string, error) {
-	call := tool.IdempotencyToken(ctx)
+// step is a step that does something, and then has an effect.
+func (j journal) step(ctx context.Context, name, value string, e effect, do func(context.Context) error) (string, error) {
+	e.Call, e.Step = tool.IdempotencyToken(ctx), name
 	return tool.Step(ctx, name, func(ctx context.Context) (string, error) {
-		line, err := json.Marshal(effect{call, name, tool.IdempotencyToken(ctx), job})
+		if err := do(ctx); err != nil {
+			return "", err
+		}
+		e.Token = tool.IdempotencyToken(ctx)
+		line, err := json.Marshal(e)
 		if err != nil {
 			return "", err
 		}
@@ -106,7 +110,7 @@ func hosted(j journal, machine clock.Clock) *tool.Registry {
 		if err != nil {
 			return nil, nil, err
 		}
-		build, err := j.begin(ctx, "build", "built", job.URL)
+		build, err := j.step(ctx, "build", "built", effect{Job: job.URL}, func(context.Context) error { return nil })
 		if err != nil {
 			return nil, nil, err
 		}
@@ -140,23 +144,43 @@ func hosted(j journal, machine clock.Clock) *tool.Registry {
 		return text("%s greets %s", in.Name, whom.Value.Name), nil, nil
 	}, tool.Options{Task: tool.Required, TTL: 30 * 24 * time.Hour, Attempts: 100})
 
+	// deaf hears of nothing, and never ends.
+	tool.Add(reg, &mcp.Tool{Name: "deaf"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		select {}
+	}, tool.Options{Task: tool.Required})
+
+	// nap sleeps for days.
+	tool.Add(reg, &mcp.Tool{Name: "nap"}, func(ctx context.Context, _ *mcp.CallToolRequest, in napArguments) (*mcp.CallToolResult, any, error) {
+		if err := tool.Sleep(ctx, "nap", time.Duration(in.Hours)*time.Hour); err != nil {
+			return nil, nil, err
+		}
+		return text("slept for %d hours", in.Hours), nil, nil
+	}, tool.Options{Task: tool.Required, TTL: 30 * 24 * time.Hour})
+
 	// work works for some minutes, a minute a step; the time is the clock's.
 	tool.Add(reg, &mcp.Tool{Name: "work"}, func(ctx context.Context, _ *mcp.CallToolRequest, in workArguments) (*mcp.CallToolResult, any, error) {
-		for i := range in.Minutes {
+		minute := func(ctx context.Context) error {
 			over, stop := machine.After(time.Minute)
 			defer stop()
 			select {
 			case <-over:
+				return nil
 			case <-ctx.Done():
-				return nil, nil, ctx.Err()
+				return ctx.Err()
 			}
-			if _, err := j.do(ctx, fmt.Sprint("minute ", i+1), ""); err != nil {
+		}
+		for i := range in.Minutes {
+			if _, err := j.step(ctx, fmt.Sprint("minute ", i+1), "", effect{}, minute); err != nil {
 				return nil, nil, err
 			}
 		}
 		return text("worked for %d minutes", in.Minutes), nil, nil
 	}, tool.Options{Task: tool.Required})
 	return reg
+}
+
+type napArguments struct {
+	Hours int `json:"hours"`
 }
 
 type workArguments struct {
