@@ -167,11 +167,11 @@ func (s *Store) Payload(ctx context.Context, t task.Task, p task.Payload) (json.
 	if len(pieces) < p.Parts {
 		return nil, fault.New(fault.Busy, op, "the database is busy")
 	}
-	var packed bytes.Buffer
-	for n := range p.Parts {
-		packed.Write(pieces[blobKey(t.ID, p.Blob, n).part()])
+	packed := make([]io.Reader, p.Parts)
+	for n := range packed {
+		packed[n] = bytes.NewReader(pieces[blobKey(t.ID, p.Blob, n).part()])
 	}
-	value, err := unpack(&packed, p.Size)
+	value, err := unpack(io.MultiReader(packed...), p.Size)
 	return value, fault.Wrap(fault.Internal, op, err)
 }
 
@@ -202,12 +202,16 @@ func unpack(packed io.Reader, size int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := io.ReadAll(io.LimitReader(r, int64(size)+1))
-	if err != nil {
+	value := make([]byte, size)
+	if _, err := io.ReadFull(r, value); err != nil {
 		return nil, err
 	}
-	if len(value) != size {
-		return nil, fmt.Errorf("a payload of %d bytes unpacks to another size", size)
+	switch _, err := io.ReadFull(r, make([]byte, 1)); err {
+	case io.EOF:
+		return value, nil
+	case nil:
+		return nil, fmt.Errorf("a payload of %d bytes unpacks to more", size)
+	default:
+		return nil, err
 	}
-	return value, nil
 }
