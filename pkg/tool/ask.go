@@ -183,32 +183,38 @@ func isGiven(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "
 // checkCapabilities refuses questions that the client did not declare for.
 func (r *run) checkCapabilities(questions []Question) error {
 	var missing needs
-	// Nothing readable means that nothing was declared.
-	declared, _ := protocol.ParseCapabilities(r.call.Capabilities)
 	for _, q := range questions {
 		if q.Method != methodElicit && q.Method != methodSample && q.Method != methodRoots {
 			return r.refuse("The question %q has the method %q, which no client answers.", q.Key, q.Method)
 		}
 		missing |= needsOf(q)
 	}
-	for need, has := range map[needs]bool{
-		needsForm:          declared.HasElicitationForm(),
-		needsURL:           declared.HasElicitationURL(),
-		needsSampling:      declared.HasSampling(),
-		needsSamplingTools: declared.HasSamplingTools(),
-		needsRoots:         declared.HasRoots(),
-	} {
-		if has {
-			missing &^= need
-		}
-	}
-	if missing == 0 {
+	if missing &^= declared(r.call.Capabilities); missing == 0 {
 		return nil
 	}
 	return &MissingCapability{Required: missing.object()}
 }
 
-// object is the ClientCapabilities that would have been enough.
+// declared is what a client declared, in so far as tools can need it.
+func declared(capabilities json.RawMessage) needs {
+	var out needs
+	// Nothing readable means that nothing was declared.
+	c, _ := protocol.ParseCapabilities(capabilities)
+	for need, has := range map[needs]bool{
+		needsForm:          c.HasElicitationForm(),
+		needsURL:           c.HasElicitationURL(),
+		needsSampling:      c.HasSampling(),
+		needsSamplingTools: c.HasSamplingTools(),
+		needsRoots:         c.HasRoots(),
+	} {
+		if has {
+			out |= need
+		}
+	}
+	return out
+}
+
+// object is the ClientCapabilities that have all of n.
 func (n needs) object() json.RawMessage {
 	type none struct{}
 	out := map[string]map[string]none{}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -63,14 +64,19 @@ func AddRaw(r *Registry, t *mcp.Tool, h mcp.ToolHandler, o Options) {
 	}
 }
 
-func (r *Registry) add(t *Tool) error {
+// add registers all of the tools or none.
+func (r *Registry) add(tools ...*Tool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, taken := r.byName[t.definition.Name]; taken {
-		return fmt.Errorf("tool %q is registered twice", t.definition.Name)
+	byName := maps.Clone(r.byName)
+	for _, t := range tools {
+		if _, taken := byName[t.Name()]; taken {
+			return fmt.Errorf("tool %q is registered twice", t.Name())
+		}
+		byName[t.Name()] = t
 	}
-	r.byName[t.definition.Name] = t
-	r.tools = append(r.tools, t)
+	r.byName = byName
+	r.tools = append(r.tools, tools...)
 	return nil
 }
 

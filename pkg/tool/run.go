@@ -157,6 +157,7 @@ func (r *run) settle(ctx context.Context, err error) (Outcome, bool) {
 		suspended *suspension
 		missing   *MissingCapability
 		again     *retry
+		silent    *unserved
 	)
 	// As in the SDK, a wrapped protocol error is an error like any other.
 	switch wire, isWire := err.(*sdk.Error); {
@@ -189,6 +190,10 @@ func (r *run) settle(ctx context.Context, err error) (Outcome, bool) {
 		return brokenBy(wire), true
 	case errors.As(err, &again):
 		return Outcome{Kind: Again, After: again.after, Cause: err}, true
+	case errors.As(err, &silent):
+		out := toolError(silent.message)
+		out.Cause = err
+		return out, true
 	case err != nil && ctx.Err() != nil:
 		return Outcome{Kind: Stopped, Cause: err}, true
 	case err != nil && r.tool.raw:
