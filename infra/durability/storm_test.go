@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"toolhost/infra/emulator"
 	"toolhost/infra/emulator/lambda"
 	"toolhost/pkg/client"
+	"toolhost/pkg/clock"
 )
 
 var seed = flag.Uint64("seed", 0, "of the storm's faults; 0 draws one. It repeats the faults, not how the processes are scheduled")
@@ -44,7 +46,7 @@ func (s *stage) work(workers int, throttled func() bool) (w *source, end func())
 			timeout = time.Minute
 		}
 		m := &lambda.Mapping{Queue: s.sqs, QueueURL: url, Timeout: timeout, MaximumConcurrency: workers, ReportBatchItemFailures: true,
-			Throttled: throttled, Clock: s.clock, Log: slog.New(slog.DiscardHandler),
+			Throttled: throttled, Clock: impatient{s.clock}, Log: slog.New(slog.DiscardHandler),
 			Function: func(_ context.Context, event []byte) ([]byte, error) { return w.invoke(event, dead) }}
 		running.Go(func() {
 			if err := m.Run(ctx); err != nil {
@@ -57,6 +59,12 @@ func (s *stage) work(workers int, throttled func() bool) (w *source, end func())
 		running.Wait()
 	}
 }
+
+// impatient repeats a failed poll at once.
+type impatient struct{ clock.Clock }
+
+// After implements clock.Clock.
+func (i impatient) After(time.Duration) (<-chan time.Time, func()) { return i.Clock.After(0) }
 
 func (w *source) invoke(event []byte, dead bool) ([]byte, error) {
 	w.busy.Add(1)
@@ -88,12 +96,17 @@ func (w *source) kill() {
 // if nothing will ever be.
 func (w *source) idle() bool {
 	if w.busy.Load() > 0 {
+		runtime.Gosched()
 		return true
 	}
-	n, next := w.messages()
-	// A failed poll is repeated after a second.
-	w.clock.Advance(max(next.Sub(w.clock.Now()), time.Second))
-	return n > 0 || w.busy.Load() > 0
+	for _, dead := range []bool{false, true} {
+		name, _ := w.queue(dead)
+		if visible, _, _ := w.services.SQS.Depth(name); visible > 0 {
+			runtime.Gosched()
+			return true
+		}
+	}
+	return w.wait() || w.busy.Load() > 0
 }
 
 // TestStorm lets a thousand tasks with a question each meet faults at random: a

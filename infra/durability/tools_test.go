@@ -96,6 +96,11 @@ func hosted(j journal, machine clock.Clock) *tool.Registry {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, a...)}}}
 	}
 
+	ask := func(key, state string) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{RequestState: state, InputRequests: mcp.InputRequestMap{key: &mcp.ElicitParams{
+			Message: key + "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)}}}, nil, nil
+	}
+
 	// story does all that a tool can do.
 	tool.Add(reg, &mcp.Tool{Name: "story"}, func(ctx context.Context, _ *mcp.CallToolRequest, in storyArguments) (*mcp.CallToolResult, any, error) {
 		plan, err := j.do(ctx, "plan", "planned")
@@ -147,6 +152,18 @@ func hosted(j journal, machine clock.Clock) *tool.Registry {
 	// deaf hears of nothing, and never ends.
 	tool.Add(reg, &mcp.Tool{Name: "deaf"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		select {}
+	}, tool.Options{Task: tool.Required})
+
+	// wizard is written for the official SDK, and knows nothing of Toolhost.
+	tool.Add(reg, &mcp.Tool{Name: "wizard"}, func(_ context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		said := req.Params.RequestState
+		if answer, ok := req.Params.InputResponses["whom"].(*mcp.ElicitResult); ok {
+			return ask("by", fmt.Sprint(answer.Content["name"]))
+		}
+		if answer, ok := req.Params.InputResponses["by"].(*mcp.ElicitResult); ok {
+			return text("%s and %s", said, answer.Content["name"]), nil, nil
+		}
+		return ask("whom", "")
 	}, tool.Options{Task: tool.Required})
 
 	// nap sleeps for days.
