@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs what the checks need besides Go, pinned, into .toolhost/ci: the Go
-# tools of go.mod here, the Python tools of requirements.txt, and node/'s
-# packages with a Node of their own. What is there already is kept.
+# tools of go.mod here, the Python tools of requirements.txt, node/'s packages
+# with a Node of their own, and the MCP servers of servers/. What is there
+# already is kept.
 #
-#   infra/check/install.sh go python node
+#   infra/check/install.sh go python node servers
 set -euo pipefail
 cd "$(dirname "$0")"
 ci=../../.toolhost/ci
@@ -42,6 +43,15 @@ for what in "$@"; do
 		cp node/package.json node/package-lock.json "$ci/node/"
 		npm ci --silent --no-audit --no-fund --prefix "$ci/node"
 		done_with node node/package.json node/package-lock.json
+		;;
+	servers)
+		fresh servers servers/* && continue
+		mkdir -p "$ci/servers"
+		cp servers/package.json servers/package-lock.json "$ci/servers/"
+		npm ci --silent --no-audit --no-fund --prefix "$ci/servers"
+		python3 -m venv "$ci/servers/python"
+		"$ci/servers/python/bin/pip" install --quiet --disable-pip-version-check -r servers/requirements.txt
+		done_with servers servers/*
 		;;
 	*)
 		echo "install.sh: nothing is called $what" >&2
