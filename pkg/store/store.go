@@ -33,6 +33,10 @@ type Store interface {
 	// Load reads a task, expired or not; fault.NotFound if there is none.
 	Load(ctx context.Context, id string) (task.Task, error)
 
+	// LoadMany reads several tasks at once, expired or not, in any order and each
+	// once. Those that are not there are missing from the answer.
+	LoadMany(ctx context.Context, ids []string) ([]task.Task, error)
+
 	// Save writes the whole task on condition that the stored one still has its
 	// birth and revision, and returns it at the next revision, with its large
 	// payloads moved to blobs. A failed condition returns *ConflictError with the

@@ -25,18 +25,13 @@ const (
 	// maxPayload bounds what one payload may hold, and what a damaged or hostile
 	// row can make us unpack.
 	maxPayload = 32 << 20
-	// maxParts is a payload of maxPayload that doesn't shrink, and no more keys
-	// than one BatchGetItem takes.
-	maxParts = 100
+	// maxParts is a payload of maxPayload that doesn't shrink, read at once.
+	maxParts = maxBatch
 	// worthMoving is the smallest payload that leaves the item: a smaller one
 	// saves less than its reference costs to follow.
 	worthMoving = 100
 	// reference is about what a moved payload leaves in the item.
 	reference = 45
-	// rereads bounds how often pieces that did not come are asked for again, and
-	// busyWait is the first wait for a table that was too busy for all; it doubles.
-	rereads  = 8
-	busyWait = 10 * time.Millisecond
 
 	attrData = "data" // a piece of the gzipped JSON
 )
@@ -123,8 +118,7 @@ func (s *Store) Payload(ctx context.Context, t task.Task, p task.Payload) (json.
 		return nil, fault.New(fault.Invalid, op, "a blob of %d parts and %d bytes", p.Parts, p.Size)
 	}
 	pieces := make(map[string][]byte, p.Parts)
-	consistent, wait := false, busyWait
-	for range rereads {
+	for _, consistent := range []bool{false, true} {
 		var missing []map[string]types.AttributeValue
 		for n := range p.Parts {
 			if k := blobKey(t.ID, p.Blob, n); pieces[k.part()] == nil {
@@ -134,12 +128,11 @@ func (s *Store) Payload(ctx context.Context, t task.Task, p task.Payload) (json.
 		if len(missing) == 0 {
 			break
 		}
-		out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
-			s.table: {Keys: missing, ConsistentRead: aws.Bool(consistent)}}})
+		found, err := s.many(ctx, op, missing, consistent)
 		if err != nil {
-			return nil, explain(ctx, op, err)
+			return nil, err
 		}
-		for _, it := range out.Responses[s.table] {
+		for _, it := range found {
 			data, _ := it[attrData].(*types.AttributeValueMemberB)
 			if err := checkFormat(op, it); err != nil {
 				return nil, err
@@ -147,25 +140,11 @@ func (s *Store) Payload(ctx context.Context, t task.Task, p task.Payload) (json.
 			if data == nil || len(data.Value) == 0 {
 				return nil, fault.Wrap(fault.Internal, op, fmt.Errorf("a piece without data"))
 			}
-			pieces[item(it).part()] = data.Value
-		}
-		left := len(out.UnprocessedKeys[s.table].Keys)
-		if gone := len(out.Responses[s.table])+left < len(missing); gone && consistent {
-			return nil, fault.New(fault.NotFound, op, "a stored payload is gone")
-		} else if gone {
-			consistent = true
-		}
-		if left > 0 {
-			select {
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			case <-time.After(wait):
-				wait *= 2
-			}
+			pieces[it.part()] = data.Value
 		}
 	}
 	if len(pieces) < p.Parts {
-		return nil, fault.New(fault.Busy, op, "the database is busy")
+		return nil, fault.New(fault.NotFound, op, "a stored payload is gone")
 	}
 	packed := make([]io.Reader, p.Parts)
 	for n := range packed {

@@ -9,7 +9,7 @@
 //
 // It promises what store.Store does, and these costs: creating or saving a task
 // is one request and a write unit a KB, loading it one request and a read unit
-// for 4 KB. Payloads leave the item, largest first,
+// for 4 KB, several of them one request for a hundred. Payloads leave the item, largest first,
 // when it would pass limits.InlineItem. They are written before the item that
 // points to them, never change, and are never deleted by us: the table's time
 // to live takes everything away, the parts after the task.

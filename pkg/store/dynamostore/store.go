@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -96,6 +97,32 @@ func (s *Store) Load(ctx context.Context, id string) (task.Task, error) {
 		return task.Task{}, notFound(op)
 	}
 	return decode(op, it)
+}
+
+// LoadMany implements store.Store with one consistent read for each hundred ids.
+func (s *Store) LoadMany(ctx context.Context, ids []string) ([]task.Task, error) {
+	const op = "dynamostore.LoadMany"
+	var keys []map[string]types.AttributeValue
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) { // a batch holds no key twice
+		if validID(id) {
+			keys = append(keys, taskKey(id))
+		}
+	}
+	var tasks []task.Task
+	for batch := range slices.Chunk(keys, maxBatch) {
+		found, err := s.many(ctx, op, batch, true)
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range found {
+			t, err := decode(op, it)
+			if err != nil {
+				return nil, err
+			}
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, nil
 }
 
 // Save implements store.Store with one conditional put.

@@ -33,6 +33,17 @@ func testCost(t *testing.T, h Harness) {
 		costs(t, "recording a step", Usage{Requests: 1, WriteUnits: 1}, func() { step(t, s, v, "a", `1`) })
 		costs(t, "reading a step", Usage{Requests: 1, ReadUnits: 1}, func() { steps(t, s, v) })
 	})
+	t.Run("many_small_tasks_are_one_request_of_a_unit_each", func(t *testing.T) {
+		var ids []string
+		for range 50 {
+			ids = append(ids, create(t, s, sample()).ID)
+		}
+		costs(t, "loading 50", Usage{Requests: 1, ReadUnits: 50}, func() {
+			if _, err := s.LoadMany(t.Context(), ids); err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
 	t.Run("an_item_never_costs_a_second_unit_for_a_payload", func(t *testing.T) {
 		moved := 0
 		for n := 100; n < 700; n++ {

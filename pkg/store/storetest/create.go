@@ -138,3 +138,73 @@ func testLoad(t *testing.T, h Harness) {
 		}
 	})
 }
+
+func testLoadMany(t *testing.T, h Harness) {
+	s := h.Store
+	many := func(t *testing.T, ids ...string) map[string]task.Task {
+		t.Helper()
+		got, err := s.LoadMany(t.Context(), ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byID := map[string]task.Task{}
+		for _, v := range got {
+			byID[v.ID] = v
+		}
+		if len(byID) != len(got) {
+			t.Fatalf("%d tasks of %d ids", len(got), len(byID))
+		}
+		return byID
+	}
+	t.Run("each_is_as_last_saved", func(t *testing.T) {
+		var ids []string
+		want := map[string]task.Task{}
+		for range 3 {
+			v := create(t, s, sample())
+			v.StatusMessage = "half"
+			v = save(t, s, v)
+			ids, want[v.ID] = append(ids, v.ID), v
+		}
+		for id, v := range many(t, ids...) {
+			equal(t, v, want[id])
+			delete(want, id)
+		}
+		if len(want) > 0 {
+			t.Fatalf("%d are missing", len(want))
+		}
+	})
+	t.Run("what_is_not_there_is_missing_and_what_is_asked_twice_comes_once", func(t *testing.T) {
+		v := create(t, s, sample())
+		got := many(t, "test-"+rand.Text(), v.ID, "", "\xff", v.ID, strings.Repeat("x", 5000))
+		if len(got) != 1 {
+			t.Fatalf("%d tasks", len(got))
+		}
+		equal(t, got[v.ID], v)
+		if got := many(t); len(got) > 0 {
+			t.Fatalf("%d tasks of no id", len(got))
+		}
+	})
+	t.Run("more_than_one_batch_holds", func(t *testing.T) {
+		v := create(t, s, sample())
+		ids := []string{v.ID}
+		for range 120 {
+			ids = append(ids, "test-"+rand.Text())
+		}
+		if got := many(t, ids...); len(got) != 1 {
+			t.Fatalf("%d tasks", len(got))
+		}
+	})
+	t.Run("an_expired_task_is_still_loaded", func(t *testing.T) {
+		v := sample()
+		v.CreatedAt, v.TTL = now.Add(-2*time.Hour), time.Hour
+		v = create(t, s, v)
+		equal(t, many(t, v.ID)[v.ID], v)
+	})
+	t.Run("the_caller's_end_passes_through", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := s.LoadMany(ctx, []string{"any"}); !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v", err)
+		}
+	})
+}

@@ -74,6 +74,7 @@ func Run(t *testing.T, h Harness) {
 	}
 	t.Run("Create", func(t *testing.T) { testCreate(t, h) })
 	t.Run("Load", func(t *testing.T) { testLoad(t, h) })
+	t.Run("LoadMany", func(t *testing.T) { testLoadMany(t, h) })
 	t.Run("Save", func(t *testing.T) { testSave(t, h) })
 	t.Run("Fields", func(t *testing.T) { testFields(t, h) })
 	t.Run("Payload", func(t *testing.T) { testPayload(t, h) })
