@@ -19,7 +19,7 @@ var lives = []struct {
 	text          string
 }{
 	{"story", (*stage).story, 68, 396, client.Completed, storyText(note)},
-	{"cancel", (*stage).cancelled, 16, 94, client.Cancelled, ""}, // case 55
+	{"cancelled", (*stage).cancelled, 16, 94, client.Cancelled, ""},
 }
 
 // story is a call that is stayed with to its end. The client repeats it under
@@ -29,8 +29,8 @@ func (s *stage) story() client.Task {
 	return s.finish(s.call("story", storyArguments{note}))
 }
 
-// cancelled is a call that is cancelled while its first question is open; the
-// answer that comes too late is acknowledged and ignored.
+// cancelled is a call that is cancelled while its first question is open;
+// the answer that comes too late is acknowledged and ignored (case 55).
 func (s *stage) cancelled() client.Task {
 	id := s.call("story", storyArguments{note})
 	asked := s.until(id, client.InputRequired)

@@ -157,10 +157,14 @@ func (s *stage) settle(m events.SQSMessage, dead bool, answer json.RawMessage) {
 func (s *stage) begin(p **process) (end func()) {
 	s.t.Helper()
 	m, dead, ok := s.receive()
+	for !ok && s.wait() {
+		m, dead, ok = s.receive()
+	}
 	if !ok {
-		s.t.Fatalf("no message is visible\n%s", s.logs())
+		s.t.Fatalf("there is no message\n%s", s.logs())
 	}
 	w := s.alive(p, roleWorker)
+	done := s.acts(w)
 	over := w.invoke(s.invocation(m, dead))
 	return func() {
 		answer := make(chan json.RawMessage, 1)
@@ -168,6 +172,7 @@ func (s *stage) begin(p **process) (end func()) {
 		for {
 			select {
 			case a := <-answer:
+				done()
 				s.settle(m, dead, a)
 				return
 			case d := <-w.waits:
