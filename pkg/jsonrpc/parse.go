@@ -32,7 +32,7 @@ func Parse(body []byte) (Message, *Error) {
 }
 
 func parse(body []byte) (m Message, _ *Error) {
-	if t := bytes.TrimLeft(body, " \t\r\n"); len(t) > 0 && t[0] == '[' && jsontext.Value(body).IsValid() {
+	if isBatch(body) {
 		return m, Errorf(CodeInvalidRequest, "one message a request: batches are not accepted")
 	}
 	members, syntax := scan(body)

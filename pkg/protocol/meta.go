@@ -39,10 +39,11 @@ func ReadMeta(meta json.RawMessage) RequestMeta {
 	return m
 }
 
-// IsModern reports whether the _meta marks a modern request, served or not (R-N11).
+// IsModern reports whether the _meta marks a modern request, served or not
+// (R-N11): it has a version that is not one of Legacy.
 func (m RequestMeta) IsModern() bool {
 	_, version := m.All[MetaProtocolVersion]
-	return version
+	return version && !IsLegacy(m.Version)
 }
 
 // Decoded is the whole object as Go values, nil if there is none.

@@ -4,9 +4,11 @@ package protocol
 const (
 	MethodDiscover    = "server/discover"
 	MethodInitialize  = "initialize"
+	MethodPing        = "ping"
 	MethodToolsList   = "tools/list"
 	MethodToolsCall   = "tools/call"
 	MethodTasksGet    = "tasks/get"
+	MethodTasksResult = "tasks/result"
 	MethodTasksUpdate = "tasks/update"
 	MethodTasksCancel = "tasks/cancel"
 	MethodListen      = "subscriptions/listen"

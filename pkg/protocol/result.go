@@ -51,36 +51,46 @@ type Acknowledgement struct {
 // place there (R-H7, R-P6). The other members stay as they are, in their order.
 // result must be an object.
 func Stamp(result json.RawMessage, info ServerInfo) (json.RawMessage, error) {
+	return rewrite(result, func(string, json.RawMessage) bool { return true }, func(meta map[string]json.RawMessage) {
+		delete(meta, MetaRelatedTask)
+		meta[MetaServerInfo] = jsonrpc.Encode(info)
+	})
+}
+
+// rewrite is an object with the members that keep takes, as they are and in their
+// order, and with a changed _meta, which is left out if it is empty.
+func rewrite(object json.RawMessage, keep func(name string, value json.RawMessage) bool, change func(meta map[string]json.RawMessage)) (json.RawMessage, error) {
 	meta := map[string]json.RawMessage{}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(result))
+	dec := jsontext.NewDecoder(bytes.NewBuffer(object))
 	if dec.PeekKind() != '{' {
 		return nil, errors.New("a result is an object")
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, err
 	}
-	out := make([]byte, 1, len(result)+160)
+	out := make([]byte, 1, len(object)+160)
 	out[0] = '{'
 	for dec.PeekKind() == '"' {
-		name, err := dec.ReadValue()
+		quoted, err := dec.ReadValue()
 		if err != nil {
 			return nil, err
 		}
-		start := len(out)
-		out = append(append(out, name...), ':')
-		isMeta := string(name) == `"_meta"`
+		start, name := len(out), string(quoted[1:len(quoted)-1])
+		out = append(append(out, quoted...), ':')
 		value, err := dec.ReadValue()
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if isMeta {
+		case name == "_meta":
 			out = out[:start]
 			if err := json.Unmarshal(value, &meta); err != nil {
 				return nil, err
 			}
-			continue
+		case keep(name, json.RawMessage(value)):
+			out = append(append(out, value...), ',')
+		default:
+			out = out[:start]
 		}
-		out = append(append(out, value...), ',')
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, err
@@ -88,10 +98,10 @@ func Stamp(result json.RawMessage, info ServerInfo) (json.RawMessage, error) {
 	if meta == nil { // it said null
 		meta = map[string]json.RawMessage{}
 	}
-	delete(meta, MetaRelatedTask)
-	meta[MetaServerInfo] = jsonrpc.Encode(info)
-	out = append(append(out, `"_meta":`...), jsonrpc.Encode(meta)...)
-	return append(out, '}'), nil
+	if change(meta); len(meta) > 0 {
+		out = append(append(out, `"_meta":`...), jsonrpc.Encode(meta)...)
+	}
+	return append(bytes.TrimSuffix(out, []byte(",")), '}'), nil
 }
 
 // WireSize is how many bytes a JSON text takes inside the JSON string in which

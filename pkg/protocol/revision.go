@@ -27,6 +27,16 @@ var Modern = []string{Revision20260728, Revision20260630}
 // IsModern reports whether the revision is served, and is one of Modern.
 func IsModern(revision string) bool { return slices.Contains(Modern, revision) }
 
+// Legacy lists the revisions that begin with initialize, newest first. Their
+// names sort by age.
+var Legacy = []string{Revision20251125, Revision20250618, Revision20250326}
+
+// IsLegacy reports whether the revision is served, and is one of Legacy.
+func IsLegacy(revision string) bool { return slices.Contains(Legacy, revision) }
+
+// Supported lists every revision that is served, newest first.
+var Supported = slices.Concat(Modern, Legacy)
+
 // ClaimsModern reports whether a version header can only be meant as that of a
 // modern request, served or not (R-N11).
 func ClaimsModern(header string) bool { return header >= "2026-" && header < "3" }
