@@ -104,36 +104,42 @@ func parseFlags(flags []flag, args []string) ([]given, error) {
 	return out, nil
 }
 
-// findFlag finds the flag that an argument names, in any case and with dashes or
-// underscores unless two differ only in that.
+// findFlag finds the flag that an argument names: by the flag's name, by the
+// property's, or by either in any case and with dashes or underscores, unless
+// two differ only in that.
 func findFlag(flags []flag, arg string) (f flag, text string, hasText, known bool) {
 	name, ok := strings.CutPrefix(arg, "--")
 	if !ok || name == "" {
 		return flag{}, "", false, false
 	}
 	name, text, hasText = strings.Cut(name, "=")
-	for _, same := range []func(a, b string) bool{
-		func(a, b string) bool { return a == b },
-		func(a, b string) bool { return loosely(a) == loosely(b) },
+	for _, named := range []func(flag, string) bool{
+		func(f flag, name string) bool { return f.name == name },
+		func(f flag, name string) bool { return f.own == nil && !f.file && f.property.name == name },
+		func(f flag, name string) bool { return loosely(f.name) == loosely(name) },
 	} {
-		var found []flag
-		for _, f := range flags {
-			if same(f.name, name) || f.own == nil && same(f.property.name, name) && !f.file {
-				found = append(found, f)
-			}
+		if f, ok := onlyOne(flags, func(f flag) bool { return named(f, name) }); ok {
+			return f, text, hasText, true
 		}
-		if len(found) == 1 {
-			return found[0], text, hasText, true
-		}
-		if negated, is := strings.CutPrefix(name, "no-"); is && !hasText && len(found) == 0 {
-			for _, f := range flags {
-				if f.own == nil && f.bare() && same(f.name, negated) {
-					return f, "false", true, true
-				}
-			}
+		negated, is := strings.CutPrefix(name, "no-")
+		if f, ok := onlyOne(flags, func(f flag) bool { return is && !hasText && f.own == nil && f.bare() && named(f, negated) }); ok {
+			return f, "false", true, true
 		}
 	}
 	return flag{}, "", false, false
+}
+
+// onlyOne is the only flag of which is is true.
+func onlyOne(flags []flag, is func(flag) bool) (one flag, ok bool) {
+	for _, f := range flags {
+		if is(f) {
+			if ok {
+				return flag{}, false
+			}
+			one, ok = f, true
+		}
+	}
+	return one, ok
 }
 
 func loosely(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "-")) }

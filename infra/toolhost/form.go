@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
 	"charm.land/huh/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -62,16 +63,37 @@ func (t *terminal) confirm(question string) bool {
 	return t.form(context.Background(), huh.NewConfirm().Title(question).Value(&yes)) == nil && yes
 }
 
+// form runs a form until it is sent, Ctrl-C or the end of ctx.
 func (t *terminal) form(ctx context.Context, fields ...huh.Field) error {
-	err := huh.NewForm(huh.NewGroup(fields...)).WithInput(t.in).WithOutput(t.err).RunWithContext(ctx)
-	switch {
-	case errors.Is(err, huh.ErrUserAborted):
-		return context.Canceled
-	case ctx.Err() != nil:
-		return ctx.Err()
+	form := huh.NewForm(huh.NewGroup(fields...)).WithInput(t.in).WithOutput(t.err)
+	if os.Getenv("TERM") == "dumb" {
+		return form.RunWithContext(ctx) // plain prompts, one after the other
 	}
-	return err
+	turn := t.keyboard.turn()
+	defer turn.end()
+	form.SubmitCmd, form.CancelCmd = tea.Quit, tea.Quit
+	program := tea.NewProgram(page{form}, tea.WithInput(turn), tea.WithOutput(t.err), tea.WithoutSignalHandler())
+	defer context.AfterFunc(ctx, program.Quit)()
+	if _, err := program.Run(); err != nil {
+		return err
+	}
+	if form.State != huh.StateCompleted {
+		return context.Canceled
+	}
+	return nil
 }
+
+// page is a form as a program.
+type page struct{ form *huh.Form }
+
+func (p page) Init() tea.Cmd { return p.form.Init() }
+
+func (p page) Update(m tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := p.form.Update(m) // the form is a pointer and updates itself
+	return p, cmd
+}
+
+func (p page) View() tea.View { return tea.NewView(p.form.View()) }
 
 // field is the widget for an input.
 func (in *input) field() huh.Field {

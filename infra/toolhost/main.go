@@ -33,7 +33,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second Ctrl-C ends the process at once
 	code := run(ctx, os.Args[1:], &terminal{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, keyboard: keyboard{file: os.Stdin},
 		asks: isTerminal(os.Stdin) && isTerminal(os.Stderr), live: isTerminal(os.Stderr), shows: isTerminal(os.Stdout),
 	})
 	stop()

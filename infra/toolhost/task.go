@@ -41,8 +41,11 @@ func (cmd *watchCmd) Run(ctx context.Context, c *cli, t *terminal) error {
 func (t *terminal) leave(c *cli, cl *client.Client, id string, err error) error {
 	var failed *client.FailedError
 	over := errors.Is(err, client.ErrCancelled) || errors.Is(err, client.ErrUnknownTask) || errors.As(err, &failed)
-	if id == "" || over {
+	switch {
+	case id == "":
 		return err
+	case over:
+		return taskError{id: id, error: err}
 	}
 	if errors.Is(err, context.Canceled) && t.asks && t.confirm("Cancel the task?") {
 		if _, err := t.cancel(context.Background(), cl, id); err != nil {

@@ -14,6 +14,7 @@ import (
 type terminal struct {
 	in       io.Reader
 	out, err io.Writer
+	keyboard keyboard
 	// asks says that a person can fill in a form, live that the last line of err
 	// can be rewritten, shows that out is a terminal.
 	asks, live, shows bool

@@ -36,7 +36,7 @@ func (t *terminal) arguments(s inputSchema, base string, flags []given) (json.Ra
 				return nil, err
 			}
 			lists[p.name] = append(lists[p.name], items...)
-			out[p.name] = jsonrpc.Encode(lists[p.name])
+			out[p.name] = jsonrpc.Encode(append([]json.RawMessage{}, lists[p.name]...)) // an empty one is no null
 			continue
 		}
 		if seen[p.name] {
