@@ -10,6 +10,10 @@ export SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=eu-west-1 AWS_ACCESS_KEY_ID=none A
 
 cfn-lint template.yaml
 sam validate --lint
+# The same with container images; building those takes Docker.
+infra/container/template.sh >.toolhost/ci/container.yaml
+cfn-lint .toolhost/ci/container.yaml
+sam validate --lint --template-file .toolhost/ci/container.yaml
 make build
 python infra/check/streaming.py .aws-sam/build/template.yaml
 for function in Mcp Tasks Worker DeadLetter; do

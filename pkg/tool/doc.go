@@ -36,6 +36,9 @@
 // Values derived from the context may be used by goroutines that the handler
 // waits for. After its end they get errors.
 //
+// FromSession hosts the tools of an MCP server that exists already: in this
+// process, at a URL, or a program in any language. infra/container deploys one.
+//
 // Package tooltest tests a tool and answers its questions. The package promises
 // nothing about where a record is kept: Run takes a Call with all that is known
 // and returns an Outcome, and does no I/O but what the Recorder does.

@@ -53,13 +53,13 @@ func (s *Session) call(ctx context.Context, name string, p *mcp.CallToolParamsRa
 		}
 		_, err = l.CallTool(context.WithValue(ctx, exchangeKey{}, x), params)
 		switch {
+		case err == nil && x.result != nil:
+			return readResult(x.result)
 		case ctx.Err() != nil:
 			l.abandon()
 			return nil, ctx.Err()
 		case x.result != nil:
-			return readResult(x.result) // even if the SDK could not
-		case err == nil:
-			return nil, &unserved{unreadable, errors.New("neither result nor error")}
+			return readResult(x.result) // which the SDK could not read
 		}
 		l.wire.forget(x)
 		if failure := x.failed(err); failure != nil {
@@ -69,7 +69,7 @@ func (s *Session) call(ctx context.Context, name string, p *mcp.CallToolParamsRa
 			l.wire.retire()
 			continue
 		}
-		return nil, &unserved{l.wire.explain(x, err), err}
+		return nil, &unserved{l.wire.explain(x, err), orNil(err)}
 	}
 }
 

@@ -36,6 +36,9 @@ func serveHTTP(t *testing.T, kind, contentType string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		message, err := io.ReadAll(r.Body)
 		reply := respond(kind, message)
+		if kind == "dropped" && strings.Contains(string(message), "tools/call") {
+			panic(http.ErrAbortHandler)
+		}
 		if err != nil || reply == "" {
 			w.WriteHeader(http.StatusAccepted)
 			return

@@ -168,7 +168,7 @@ func (w *wire) Read(ctx context.Context) (sdk.Message, error) {
 func (w *wire) answered(r *sdk.Response) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if r.ID == w.hello {
+	if w.hello.IsValid() && r.ID == w.hello {
 		var agreed struct {
 			Revision string `json:"protocolVersion"`
 		}
