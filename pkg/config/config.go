@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"toolhost/pkg/fault"
 	"toolhost/pkg/limits"
@@ -27,6 +28,8 @@ type Config struct {
 	Origins   []string
 	Hosts     []string
 	LogLevel  slog.Level
+	// MaxListen is how long a client listens at once; negative: not at all.
+	MaxListen time.Duration
 	Limits    Limits
 }
 
@@ -60,6 +63,7 @@ var Variables = []Variable{
 	{"TOOLHOST_ORIGINS", "", false, list(func(c *Config) *[]string { return &c.Origins })},
 	{"TOOLHOST_HOSTS", "", false, list(func(c *Config) *[]string { return &c.Hosts })},
 	{"TOOLHOST_LOG_LEVEL", "info", false, setLogLevel},
+	{"TOOLHOST_MAX_LISTEN", limits.MaxListen.String(), false, setMaxListen},
 	{"TOOLHOST_MAX_BODY", strconv.Itoa(limits.MaxBody), false, size(func(c *Config) *int { return &c.Limits.Body })},
 	{"TOOLHOST_MAX_ARGUMENTS", strconv.Itoa(limits.MaxArguments), false, size(func(c *Config) *int { return &c.Limits.Arguments })},
 	{"TOOLHOST_MAX_RESULT", strconv.Itoa(limits.MaxResult), false, size(func(c *Config) *int { return &c.Limits.Result })},
@@ -151,6 +155,16 @@ func list(field func(*Config) *[]string) func(*Config, string) error {
 func setLogLevel(c *Config, value string) error {
 	if err := c.LogLevel.UnmarshalText([]byte(value)); err != nil {
 		return errors.New("is not debug, info, warn or error")
+	}
+	return nil
+}
+
+func setMaxListen(c *Config, value string) (err error) {
+	if c.MaxListen, err = time.ParseDuration(value); err != nil || c.MaxListen < 0 || c.MaxListen > limits.MaxListen {
+		return fmt.Errorf("is not a time up to %v, such as 5m", limits.MaxListen)
+	}
+	if c.MaxListen == 0 {
+		c.MaxListen = -1
 	}
 	return nil
 }

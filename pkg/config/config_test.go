@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"toolhost/pkg/fault"
 	"toolhost/pkg/limits"
@@ -25,23 +26,29 @@ func TestLoad(t *testing.T) {
 	t.Run("defaults are the project's limits", func(t *testing.T) {
 		got, err := Load(env())
 		want := Config{Table: "t", QueueURL: "q", Auth: AuthNone, LogLevel: slog.LevelInfo,
-			Limits: Limits{limits.MaxBody, limits.MaxArguments, limits.MaxResult, limits.MaxAnswer}}
+			MaxListen: limits.MaxListen, Limits: Limits{limits.MaxBody, limits.MaxArguments, limits.MaxResult, limits.MaxAnswer}}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
 	})
 	t.Run("everything set", func(t *testing.T) {
 		got, err := Load(env("TOOLHOST_KEYS_SECRET", "s", "TOOLHOST_STREAMING", "true", "TOOLHOST_ORIGINS", "https://a.example, *", "TOOLHOST_HOSTS", "localhost",
-			"TOOLHOST_LOG_LEVEL", "warn", "TOOLHOST_MAX_RESULT", "7"))
-		if err != nil || got.KeysSecret != "s" || !got.Streaming || got.LogLevel != slog.LevelWarn || got.Limits.Result != 7 ||
+			"TOOLHOST_LOG_LEVEL", "warn", "TOOLHOST_MAX_RESULT", "7", "TOOLHOST_MAX_LISTEN", "5m"))
+		if err != nil || got.KeysSecret != "s" || !got.Streaming || got.LogLevel != slog.LevelWarn || got.Limits.Result != 7 || got.MaxListen != 5*time.Minute ||
 			!reflect.DeepEqual(got.Origins, []string{"https://a.example", "*"}) || !reflect.DeepEqual(got.Hosts, []string{"localhost"}) {
 			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+	t.Run("no time to listen is none, not the default", func(t *testing.T) {
+		got, err := Load(env("TOOLHOST_MAX_LISTEN", "0"))
+		if err != nil || got.MaxListen >= 0 {
+			t.Errorf("got %v, %v", got.MaxListen, err)
 		}
 	})
 	t.Run("an error names the variable and not its value", func(t *testing.T) {
 		for name, value := range map[string]string{
 			"TOOLHOST_TABLE": "", "TOOLHOST_QUEUE_URL": "", "TOOLHOST_AUTH": "everyone", "TOOLHOST_STREAMING": "perhaps",
-			"TOOLHOST_ORIGINS": "a,,b", "TOOLHOST_LOG_LEVEL": "loud", "TOOLHOST_MAX_BODY": "-1", "TOOLHOST_MAX_RESULT": "1e6",
+			"TOOLHOST_ORIGINS": "a,,b", "TOOLHOST_LOG_LEVEL": "loud", "TOOLHOST_MAX_LISTEN": "16m", "TOOLHOST_MAX_BODY": "-1", "TOOLHOST_MAX_RESULT": "1e6",
 			"TOOLHOST_KEYS": "tiny secret", "TOOLHOST_PUBLIC_URL": "toolhost.example",
 		} {
 			_, err := Load(env(name, value))

@@ -1,6 +1,7 @@
 package httpmcp
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"toolhost/pkg/clock"
 	"toolhost/pkg/jsonrpc"
 	"toolhost/pkg/limits"
 	"toolhost/pkg/protocol"
@@ -27,12 +29,17 @@ type Options struct {
 	// AllowedHosts are the names under which the server may be addressed, without
 	// a port; nil allows all. It stops pages that rebind their own name.
 	AllowedHosts []string
+	// Clock is the time; nil means the machine's.
+	Clock clock.Clock
 }
 
 // New makes the handler of s.
 func New(s *server.Server, o Options) http.Handler {
 	if o.MaxBody == 0 {
 		o.MaxBody = limits.MaxBody
+	}
+	if o.Clock == nil {
+		o.Clock = clock.System
 	}
 	return &handler{server: s, options: o}
 }
@@ -56,12 +63,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "the request body could not be read")
 		return
 	}
-	events := &stream{w: w}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	events := &stream{w: w, clock: h.options.Clock, lost: cancel}
+	defer events.end()
 	var notify server.Notify
 	if accepts(r, "text/event-stream") {
 		notify = events.send
 	}
-	response := h.server.Handle(r.Context(), server.Request{Headers: protocol.ReadHeaders(r.Header), Body: body}, notify)
+	response := h.server.Handle(ctx, server.Request{Headers: protocol.ReadHeaders(r.Header), Body: body, Live: flushes(w)}, notify)
 	if events.open() {
 		events.send(response.Body)
 		return

@@ -29,6 +29,15 @@ const (
 	// ExpiryMargin is how long before its TTL a task's running tool is ended, so
 	// that the outcome can still be saved and read.
 	ExpiryMargin = 30 * time.Second
+	// ListenPace and MaxListenPace bound the time between two looks at a task that
+	// a client listens to.
+	ListenPace    = time.Second
+	MaxListenPace = 5 * time.Second
+	// MaxListen is how long a client listens at once: API Gateway ends a stream
+	// after 15 minutes.
+	MaxListen = WorkerTimeout - LegMargin
+	// KeepAlive is the time between two comments on an event stream (R-L5).
+	KeepAlive = 10 * time.Second
 	// MaxDelay is the longest that SQS delays a message.
 	MaxDelay = 900 * time.Second
 	// OverdueAfter is how long after its last dispatch an idle task is woken by a
@@ -64,6 +73,9 @@ const (
 	MaxHops = 2000
 	// MaxQuestions is how many of a task's questions may be open at once.
 	MaxQuestions = 64
+	// MaxWatched is how many tasks one client may listen to at once: as many as one
+	// read returns.
+	MaxWatched = 100
 	// MaxSteps is how many steps a task may record.
 	MaxSteps = 1000
 	// MaxJSONDepth bounds the nesting of a request.

@@ -27,6 +27,10 @@ func TestRelations(t *testing.T) {
 		{2*Lease/3 > Slack+CancelPoll, "one failed renewal does not lose the lease"},
 		{CancelPoll <= 2*time.Second, "a cancel reaches the tool within 2 s (R-X3)"},
 		{ReportEvery <= CancelPoll, "the ticker is as fine as what it looks for"},
+		{ListenPace <= PollInterval && MaxListenPace <= MaxPollInterval, "a listener learns no later than one who polls"},
+		{MaxListen < 15*time.Minute, "API Gateway's limit of a stream, with time for the last answer"},
+		{KeepAlive < 15*time.Second, "R-L5, with time for a slow network"},
+		{MaxWatched <= 100, "DynamoDB's limit of a batch read"},
 		{MaxDelay <= 15*time.Minute, "SQS's limit"},
 		{MaxHops*MaxDelay >= 20*24*time.Hour, "a task may sleep for three weeks"},
 		// A delayed message's time counts from WakeAt, so MaxDelay adds nothing here.

@@ -111,7 +111,7 @@ func startWith(t *testing.T, tools *tool.Registry, limits server.Limits) *host {
 		PublicURL: publicURL, Keys: h.options.Keys})
 	h.must(err)
 	handler := http.NewServeMux()
-	handler.Handle("/mcp", httpmcp.New(s, httpmcp.Options{MaxBody: 1 << 20}))
+	handler.Handle("/mcp", httpmcp.New(s, httpmcp.Options{MaxBody: 1 << 20, Clock: h.clock}))
 	handler.Handle(callback.Path+"{token}", httpmcp.Callbacks(s))
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subject := r.Header.Get("Test-Caller"); subject != "" {

@@ -51,6 +51,9 @@ type Limits struct {
 	MaxRounds int
 	// Margin is what a synchronous call leaves of its function's time.
 	Margin time.Duration
+	// MaxListen is how long a client listens at once; negative: listening is not
+	// offered.
+	MaxListen time.Duration
 	// ListTTL is how long clients may keep what discover and tools/list said.
 	ListTTL time.Duration
 }
@@ -99,6 +102,7 @@ func New(o Options) (*Server, error) {
 			PageSize:     or(o.Limits.PageSize, limits.PageSize),
 			MaxRounds:    or(o.Limits.MaxRounds, 32),
 			Margin:       or(o.Limits.Margin, time.Second),
+			MaxListen:    or(o.Limits.MaxListen, limits.MaxListen),
 			ListTTL:      or(o.Limits.ListTTL, 5*time.Minute),
 		},
 	}
@@ -123,6 +127,8 @@ func or[T comparable](v, otherwise T) T {
 type Request struct {
 	Headers protocol.Headers
 	Body    []byte
+	// Live says that what is sent before the response reaches the client at once.
+	Live bool
 }
 
 // Response is the answer to one POST.
@@ -140,7 +146,7 @@ type Notify func(message []byte)
 // Handle answers one POST made by the caller in ctx (auth.From). notify may be
 // nil: then nothing is sent before the response.
 func (s *Server) Handle(ctx context.Context, r Request, notify Notify) (response Response) {
-	c := &call{headers: r.Headers, notify: notify}
+	c := &call{headers: r.Headers, live: r.Live, notify: notify}
 	defer func() {
 		if defect := recover(); defect != nil {
 			response = s.refuse(ctx, c, panicked(defect))

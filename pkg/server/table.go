@@ -42,6 +42,7 @@ type call struct {
 	client   protocol.Capabilities
 	revision string
 	owner    task.Owner
+	live     bool
 	notify   Notify
 	// dispatched is set when the request has passed the checks that come before
 	// its handler: -32602 has another status from then on.

@@ -121,6 +121,7 @@ func (s *Stack) mcp() (http.Handler, error) {
 		Name: "toolhost", Title: "Toolhost", Version: version(),
 		Limits: server.Limits{
 			MaxArguments: s.config.Limits.Arguments, MaxResult: s.config.Limits.Result, MaxAnswer: s.config.Limits.Answer,
+			MaxListen: s.config.MaxListen,
 		},
 	})
 	if err != nil {
@@ -128,7 +129,7 @@ func (s *Stack) mcp() (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", httpmcp.New(srv, httpmcp.Options{
-		MaxBody: s.config.Limits.Body, AllowedOrigins: s.config.Origins, AllowedHosts: s.config.Hosts,
+		MaxBody: s.config.Limits.Body, AllowedOrigins: s.config.Origins, AllowedHosts: s.config.Hosts, Clock: s.clock,
 	}))
 	mux.Handle(callback.Path+"{token}", httpmcp.Callbacks(srv))
 	return mux, nil
