@@ -23,13 +23,14 @@ const (
 	EventComplete      Event = "Complete"
 	EventFail          Event = "Fail"
 	EventRequestCancel Event = "RequestCancel"
+	EventRevoke        Event = "Revoke"
 	EventSettle        Event = "Settle"
 	EventNudge         Event = "Nudge"
 )
 
 // Events lists every event but Create, which has no task to meet.
 var Events = []Event{EventClaim, EventRenew, EventReport, EventAsk, EventAnswer, EventSleep, EventAwaitCallback,
-	EventResolve, EventRelease, EventComplete, EventFail, EventRequestCancel, EventSettle, EventNudge}
+	EventResolve, EventRelease, EventComplete, EventFail, EventRequestCancel, EventRevoke, EventSettle, EventNudge}
 
 // legal is the table of legal moves. A terminal status is in no row: nothing
 // moves it (invariant 4).
@@ -46,6 +47,7 @@ var legal = map[Event][]Status{
 	EventComplete:      {Working},
 	EventFail:          {Working, InputRequired},
 	EventRequestCancel: {Working, InputRequired},
+	EventRevoke:        {Working, InputRequired},
 	EventSettle:        {Working, InputRequired},
 	EventNudge:         {Working},
 }

@@ -112,6 +112,7 @@ var events = map[task.Event]func(task.Task, time.Time) (task.Task, error){
 		return task.Fail(t, "", json(`{"code":-32603}`), "it broke", now)
 	},
 	task.EventRequestCancel: task.RequestCancel,
+	task.EventRevoke:        task.Revoke,
 	task.EventSettle:        func(t task.Task, now time.Time) (task.Task, error) { return task.Settle(t, "me", now) },
 	task.EventNudge:         task.Nudge,
 }

@@ -30,7 +30,7 @@ func TestProperty(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "events") {
 			at = at.Add(rapid.SampledFrom([]time.Duration{0, time.Microsecond, time.Second, limits.Visibility, time.Hour, -time.Second, -limits.Slack}).Draw(t, "passes"))
 			history = append(history, past{c, dump(c)})
-			name := rapid.SampledFrom([]string{"next", "next", "claim", "renew", "report", "ask", "answer", "sleep", "await", "resolve", "release", "complete", "fail", "cancel", "settle", "nudge"}).Draw(t, "event")
+			name := rapid.SampledFrom([]string{"next", "next", "claim", "renew", "report", "ask", "answer", "sleep", "await", "resolve", "release", "complete", "fail", "cancel", "revoke", "settle", "nudge"}).Draw(t, "event")
 			holder := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "holder")
 			if c.Lease != nil && rapid.Bool().Draw(t, "by its holder") {
 				holder = c.Lease.Holder
@@ -88,6 +88,8 @@ func happen(c task.Task, name, holder, key string, at time.Time, retry bool) (ta
 		return task.Fail(c, holder, json(`{}`), "why", at)
 	case "cancel":
 		return task.RequestCancel(c, at)
+	case "revoke":
+		return task.Revoke(c, at)
 	case "settle":
 		return task.Settle(c, holder, at)
 	}
@@ -114,7 +116,7 @@ func check(t *rapid.T, name, holder string, from, to task.Task, at time.Time) {
 		is("a parked or terminal task is leased", to.Status == task.Working && !to.Parked())
 		is("a live lease changed hands", !from.Leased(at) || from.Lease.Holder == to.Lease.Holder)
 	} else if from.Leased(at) {
-		is("another ended a live lease", from.HeldBy(holder))
+		is("another ended a live lease", from.HeldBy(holder) || name == "revoke")
 	}
 	is("a terminal task has no outcome", !to.Status.Terminal() || to.Status == task.Cancelled || !to.Outcome.Absent())
 	open := len(to.Outstanding()) > 0

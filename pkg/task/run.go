@@ -165,6 +165,17 @@ func RequestCancel(t Task, now time.Time) (Task, error) {
 	return t, nil
 }
 
+// Revoke cancels the task at once, whoever runs it: that worker finds it over,
+// stops the tool and can save nothing. It is for clients who are told with the
+// answer that the task is cancelled, and must never see anything else (R-B3).
+func Revoke(t Task, now time.Time) (Task, error) {
+	if err := begin(t, EventRevoke, now); err != nil {
+		return t, err
+	}
+	t.end(Cancelled, Payload{}, "cancelled by the client", now)
+	return t, nil
+}
+
 // Settle makes a requested cancel final. holder is the worker's, or "" for a
 // task that nobody runs.
 func Settle(t Task, holder string, now time.Time) (Task, error) {

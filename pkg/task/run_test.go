@@ -242,6 +242,14 @@ func TestCancel(t *testing.T) {
 	t.Run("a_finished_result_that_wins_the_race_stays", func(t *testing.T) {
 		equal(t, "status", must(task.Complete(cancelling(), "me", json(`{}`), now)).Status, task.Completed)
 	})
+	t.Run("revoking_is_at_once_and_the_worker_can_save_nothing", func(t *testing.T) { // R-B3
+		for _, running := range []func() task.Task{claimed, cancelling} {
+			c := must(task.Revoke(running(), now))
+			equal(t, "status", c.Status, task.Cancelled)
+			_, err := task.Complete(c, "me", json(`{}`), now)
+			equal(t, "the result is refused", fault.Is(err, fault.Illegal), true)
+		}
+	})
 	t.Run("of_a_dead_worker's_task_is_settled_by_anybody", func(t *testing.T) {
 		equal(t, "status", must(task.Settle(cancelling(), "", now.Add(limits.Visibility))).Status, task.Cancelled)
 		_, err := task.Settle(cancelling(), "", now)
