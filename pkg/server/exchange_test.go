@@ -211,7 +211,7 @@ func (p *player) request(section []byte) string {
 	if response.Header.Get("Content-Type") == "text/event-stream" {
 		messages := eventData(got)
 		for _, m := range messages[:len(messages)-1] {
-			conform(p.t, "mcp/ProgressNotification", m)
+			checkNotification(p.t, m)
 		}
 		checkSchemas(p.t, body, messages[len(messages)-1])
 		out.Write(bytes.TrimRight(got, "\n"))

@@ -60,6 +60,7 @@ var definitions = map[string]struct{ request, result string }{
 	protocol.MethodTasksGet:    {"tasks/GetTaskRequest", "tasks/GetTaskResult"},
 	protocol.MethodTasksUpdate: {"tasks/UpdateTaskRequest", "tasks/UpdateTaskResult"},
 	protocol.MethodTasksCancel: {"tasks/CancelTaskRequest", "tasks/CancelTaskResult"},
+	protocol.MethodListen:      {"mcp/SubscriptionsListenRequest", "mcp/SubscriptionsListenResult"},
 }
 
 // errors of 2026-07-28 that have a definition of their own.
@@ -67,6 +68,36 @@ var errorDefinitions = map[int]string{
 	-32700: "mcp/ParseError", -32600: "mcp/InvalidRequestError", -32601: "mcp/MethodNotFoundError",
 	-32602: "mcp/InvalidParamsError", -32603: "mcp/InternalError",
 	-32020: "mcp/HeaderMismatchError", -32021: "mcp/MissingRequiredClientCapabilityError", -32022: "mcp/UnsupportedProtocolVersionError",
+}
+
+// checkNotification holds what precedes a response to the schemas.
+func checkNotification(t *testing.T, message []byte) {
+	t.Helper()
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params struct {
+			Notifications json.RawMessage `json:"notifications"`
+			Result        json.RawMessage `json:"result"`
+		} `json:"params"`
+	}
+	if err := json.Unmarshal(message, &m); err != nil || m.ID != nil { // R-L7: no request on a stream
+		t.Fatalf("no notification: %s, %v", message, err)
+	}
+	switch m.Method {
+	case protocol.NotificationProgress:
+		conform(t, "mcp/ProgressNotification", message)
+	case protocol.NotificationAcknowledged:
+		conform(t, "mcp/SubscriptionsAcknowledgedNotification", message)
+		conform(t, "tasks/TaskSubscriptionAcknowledgedNotifications", m.Params.Notifications)
+	case protocol.NotificationTasks:
+		conform(t, "tasks/TaskStatusNotification", message)
+		if m.Params.Result != nil {
+			conform(t, "mcp/CallToolResult", m.Params.Result)
+		}
+	default:
+		t.Errorf("the notification %s", message) // R-L4
+	}
 }
 
 // checkSchemas holds a response, and a request that got a result, to the schemas.
