@@ -81,6 +81,7 @@ func (cmd *callCmd) Run(ctx context.Context, c *cli, t *terminal) error {
 	if err != nil {
 		return usagef("%w; 'toolhost call %s --help' lists the arguments", err, tool.Name)
 	}
+	t.json = cmd.JSON
 	if help {
 		line.end()
 		t.writeHelp(tool, flags)

@@ -63,9 +63,6 @@ func (cmd *emulateCmd) environment(s *local.Services) ([]byte, error) {
 	return json.MarshalIndent(map[string]any{"Parameters": map[string]string{
 		"AWS_ENDPOINT_URL_DYNAMODB": seen,
 		"AWS_ENDPOINT_URL_SQS":      seen,
-		"AWS_REGION":                "us-east-1",
-		"AWS_ACCESS_KEY_ID":         "local",
-		"AWS_SECRET_ACCESS_KEY":     "local",
 		"TOOLHOST_TABLE":            s.Table,
 		"TOOLHOST_QUEUE_URL":        strings.Replace(s.QueueURL, s.Endpoint, seen, 1),
 		"TOOLHOST_KEYS":             rand.Text() + rand.Text(),

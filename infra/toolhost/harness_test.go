@@ -113,7 +113,7 @@ func TestTranscripts(t *testing.T) {
 			// until STATUS ID waits for a task's status.
 			"until": func(ts *testscript.TestScript, _ bool, args []string) {
 				c := client.New(ts.Getenv("TOOLHOST_URL"), client.Options{})
-				for range 2000 {
+				for late := time.Now().Add(patience); time.Now().Before(late); {
 					task, err := c.Get(context.Background(), args[1])
 					ts.Check(err)
 					if task.Status == args[0] {

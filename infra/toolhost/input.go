@@ -178,9 +178,11 @@ func (in *input) set(text string) error {
 		}
 		in.yes = text == "true"
 		return nil
-	case "choices":
+	case "choice", "choices":
+		if !slices.ContainsFunc(in.options, func(c choice) bool { return c.Const == text }) {
+			return errors.New(in.kindText())
+		}
 		in.picks = append(in.picks, text)
-		return nil
 	}
 	in.text = text
 	return in.check(text)

@@ -124,6 +124,7 @@ func (s *screen) cancel(url string) {
 func TestTerminal(t *testing.T) {
 	deploy := []string{"call", "deploy_approval", "--service", "web", "--version", "1.4.2", "--environment", "staging"}
 	t.Run("a_question_is_a_form", func(t *testing.T) {
+		t.Parallel()
 		s := open(t, toolsURL(), deploy...)
 		s.expect("Task ")
 		s.expect("Rehearse this deployment?")
@@ -142,6 +143,7 @@ func TestTerminal(t *testing.T) {
 		s.exits(exitOK)
 	})
 	t.Run("a_form_can_be_declined", func(t *testing.T) { // R-U9
+		t.Parallel()
 		s := open(t, toolsURL(), deploy...)
 		s.expect("n No")
 		s.send("n")
@@ -156,6 +158,7 @@ func TestTerminal(t *testing.T) {
 		s.exits(exitOK)
 	})
 	t.Run("interrupting_a_form_offers_to_cancel_the_task", func(t *testing.T) {
+		t.Parallel()
 		s := open(t, toolsURL(), deploy...)
 		s.expect("Approve")
 		s.send(ctrlC)
@@ -165,6 +168,7 @@ func TestTerminal(t *testing.T) {
 		s.exits(exitCancelled)
 	})
 	t.Run("interrupting_a_wait_offers_to_cancel_and_no_leaves_the_task", func(t *testing.T) {
+		t.Parallel()
 		s := open(t, fixtureURL(), "call", "slow_compute", "--seconds", "600")
 		s.expect("working")
 		s.send(ctrlC)
@@ -175,6 +179,7 @@ func TestTerminal(t *testing.T) {
 		s.cancel(fixtureURL()) // it holds a worker
 	})
 	t.Run("interrupting_the_offer_leaves_the_task", func(t *testing.T) {
+		t.Parallel()
 		s := open(t, fixtureURL(), "call", "slow_compute", "--seconds", "600")
 		s.expect("working")
 		s.send(ctrlC)
@@ -185,6 +190,7 @@ func TestTerminal(t *testing.T) {
 		s.cancel(fixtureURL()) // it holds a worker
 	})
 	t.Run("a_form_goes_away_when_the_task_is_cancelled_elsewhere", func(t *testing.T) {
+		t.Parallel()
 		s := open(t, fixtureURL(), "call", "confirm_delete", "--filename", "a.txt")
 		s.expect("Task ")
 		s.expect("Delete a.txt?")

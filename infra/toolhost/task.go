@@ -166,6 +166,9 @@ func (t *terminal) contentOf(set []string, q client.Question) (map[string]json.R
 		if !ok || field == nil {
 			return nil, usagef("--set %s: give a field as FIELD=VALUE; the question has %s", pair, fieldNames(inputs))
 		}
+		if content[name] == nil {
+			field.picks = nil // the default's
+		}
 		text, err := t.text("--set "+name, value)
 		if err == nil {
 			err = field.set(text)

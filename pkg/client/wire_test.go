@@ -308,6 +308,13 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%v after %v", err, s.methods())
 		}
 	})
+	t.Run("a_server_describes_itself", func(t *testing.T) {
+		c, s := scripted(client.Options{}, result(`{"resultType":"complete","instructions":"be kind"}`))
+		got, err := c.Discover(t.Context())
+		if err != nil || !strings.Contains(string(got), "be kind") || s.seen[0].header.Values("Mcp-Name") != nil {
+			t.Errorf("%s, %v, %v", got, err, s.seen[0].header)
+		}
+	})
 	t.Run("all_pages_are_listed", func(t *testing.T) { // R-H7
 		c, s := scripted(client.Options{}, result(`{"tools":[{"name":"a"}],"nextCursor":""}`), result(`{"tools":[{"name":"b"}]}`))
 		tools, err := c.Tools(t.Context())
