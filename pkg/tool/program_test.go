@@ -93,8 +93,10 @@ func respond(kind string, message []byte) string {
 			return result(text(strings.Join(os.Environ(), "\n")))
 		case "strange":
 			return result(`{"content":[{"z":1.0,"type":"hologram"}],"structuredContent":{"z":1,"a":9007199254740993}}`)
+		case "big":
+			return result(`{"content":[{"type":"text","text":"` + strings.Repeat("x", 5<<20) + `"}]}`)
 		case "huge":
-			return result(text(strings.Repeat("x", 17<<20)))
+			return result(`{"content":[{"type":"text","text":"` + strings.Repeat("x", 17<<20) + `"}]}`)
 		case "task":
 			return result(`{"resultType":"task","taskId":"1"}`)
 		case "null":
