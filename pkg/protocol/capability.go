@@ -3,11 +3,15 @@ package protocol
 import (
 	"encoding/json"
 	"errors"
+
+	"toolhost/pkg/jsonrpc"
 )
 
 // Capabilities is what a client declared for one request.
 type Capabilities struct {
-	// Raw is the object as it came; nil means nothing was declared.
+	// Raw is what the object declares of the capabilities that are known here,
+	// without their settings. It is kept with every task, and so must be small
+	// whatever a client sends; nil means that nothing was declared.
 	Raw json.RawMessage
 
 	elicitation, sampling, roots, extensions map[string]json.RawMessage
@@ -16,17 +20,36 @@ type Capabilities struct {
 // ParseCapabilities reads a ClientCapabilities object. A capability that is not
 // an object is an error.
 func ParseCapabilities(raw json.RawMessage) (Capabilities, error) {
-	c, all := Capabilities{Raw: raw}, map[string]json.RawMessage{}
+	c, all := Capabilities{}, map[string]json.RawMessage{}
 	if !isObject(raw) || json.Unmarshal(raw, &all) != nil {
 		return c, errors.New("it must be an object")
 	}
-	for name, into := range map[string]*map[string]json.RawMessage{
-		"elicitation": &c.elicitation, "sampling": &c.sampling, "roots": &c.roots, "extensions": &c.extensions,
+	known := map[string]map[string]struct{}{}
+	for _, one := range []struct {
+		name  string
+		into  *map[string]json.RawMessage
+		parts []string
+	}{
+		{"elicitation", &c.elicitation, []string{"form", "url"}},
+		{"sampling", &c.sampling, []string{"tools", "context"}},
+		{"roots", &c.roots, nil},
+		{"extensions", &c.extensions, []string{ExtensionTasks}},
 	} {
-		if one, declared := all[name]; declared && (!isObject(one) || json.Unmarshal(one, into) != nil) {
-			return c, errors.New(name + " must be an object")
+		raw, declared := all[one.name]
+		if !declared {
+			continue
+		}
+		if !isObject(raw) || json.Unmarshal(raw, one.into) != nil {
+			return c, errors.New(one.name + " must be an object")
+		}
+		known[one.name] = map[string]struct{}{}
+		for _, part := range one.parts {
+			if isObject((*one.into)[part]) {
+				known[one.name][part] = struct{}{}
+			}
 		}
 	}
+	c.Raw = jsonrpc.Encode(known)
 	return c, nil
 }
 
