@@ -43,7 +43,7 @@ func parse(body []byte) (m Message, _ *Error) {
 		return m, Errorf(CodeInvalidRequest, "a message is an object")
 	}
 	if id, there := members["id"]; there {
-		if !validID(id) {
+		if !ValidID(id) {
 			return m, Errorf(CodeInvalidRequest, "id must be a string or an integer")
 		}
 		m.ID = id
@@ -147,7 +147,7 @@ func rescueID(body []byte) json.RawMessage {
 		if !isID {
 			continue
 		}
-		if id != nil || !validID(json.RawMessage(value)) {
+		if id != nil || !ValidID(json.RawMessage(value)) {
 			return nil
 		}
 		id = json.RawMessage(value.Clone())
@@ -155,9 +155,9 @@ func rescueID(body []byte) json.RawMessage {
 	return id
 }
 
-// validID reports whether raw, a JSON value, is a string or an integer that is
-// written as one.
-func validID(raw json.RawMessage) bool {
+// ValidID reports whether raw, a JSON value or nil, is a string or an integer that
+// is written as one, as ids and progress tokens are.
+func ValidID(raw json.RawMessage) bool {
 	if len(raw) == 0 {
 		return false
 	}

@@ -29,7 +29,7 @@ func ReadMeta(meta json.RawMessage) RequestMeta {
 		return RequestMeta{}
 	}
 	_ = json.Unmarshal(m.All[MetaProtocolVersion], &m.Version)
-	if token := m.All[MetaProgressToken]; len(token) > 0 && (token[0] == '"' || token[0] == '-' || token[0] >= '0' && token[0] <= '9') {
+	if token := m.All[MetaProgressToken]; jsonrpc.ValidID(token) { // which goes out again as it came
 		m.ProgressToken = token
 	}
 	var trace string

@@ -83,6 +83,14 @@ func TestCapabilities(t *testing.T) {
 			}
 		})
 	}
+	t.Run("what is kept is small and means the same", func(t *testing.T) {
+		caps, err := protocol.ParseCapabilities(json.RawMessage(`{"elicitation":{"url":{"a":1}},"sampling":{"tools":{},"x":{}},"roots":{"listChanged":true},
+			"extensions":{"io.modelcontextprotocol/tasks":{"b":2},"c":{}},"experimental":{"d":{}}}`))
+		const want = `{"elicitation":{"url":{}},"extensions":{"io.modelcontextprotocol/tasks":{}},"roots":{},"sampling":{"tools":{}}}`
+		if err != nil || string(caps.Raw) != want {
+			t.Errorf("%s, %v, want %s", caps.Raw, err, want)
+		}
+	})
 	for _, bad := range []string{``, `null`, `[]`, `"x"`, `{"elicitation":true}`, `{"extensions":[]}`} {
 		if _, err := protocol.ParseCapabilities(json.RawMessage(bad)); err == nil {
 			t.Errorf("%s was accepted", bad)
@@ -230,6 +238,9 @@ func TestReadMeta(t *testing.T) {
 		{"absent", ``, false, "", "", false},
 		{"no object", `[]`, false, "", "", false},
 		{"a version", `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":5}`, true, "2026-07-28", "5", false},
+		{"a token that is no integer", `{"progressToken":1.5}`, false, "", "", false},
+		{"a token that is not written as one", `{"progressToken":1e2}`, false, "", "", false},
+		{"a token below zero", `{"progressToken":-7}`, false, "", "-7", false},
 		{"a version that is no string", `{"io.modelcontextprotocol/protocolVersion":5,"progressToken":{}}`, true, "", "", false},
 		{"a trace", `{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`, false, "", "", true},
 		{"a trace that is none", `{"traceparent":"00-x\r\n"}`, false, "", "", false},
