@@ -38,6 +38,9 @@ const (
 	MaxListen = WorkerTimeout - LegMargin
 	// KeepAlive is the time between two comments on an event stream (R-L5).
 	KeepAlive = 10 * time.Second
+	// ResultWait is how long a legacy tasks/result waits for the task's end: less
+	// than the 29 s that API Gateway gives a buffered answer.
+	ResultWait = 20 * time.Second
 	// MaxDelay is the longest that SQS delays a message.
 	MaxDelay = 900 * time.Second
 	// OverdueAfter is how long after its last dispatch an idle task is woken by a
@@ -71,6 +74,8 @@ const (
 	// MaxHops bounds the messages that one task sends for itself: three weeks of
 	// 15-minute hops.
 	MaxHops = 2000
+	// MaxBatch is how many messages one request may hold under 2025-03-26.
+	MaxBatch = 50
 	// MaxQuestions is how many of a task's questions may be open at once.
 	MaxQuestions = 64
 	// MaxWatched is how many tasks one client may listen to at once: as many as one

@@ -31,6 +31,7 @@ func TestRelations(t *testing.T) {
 		{MaxListen < 15*time.Minute, "API Gateway's limit of a stream, with time for the last answer"},
 		{KeepAlive < 15*time.Second, "R-L5, with time for a slow network"},
 		{MaxWatched <= 100, "DynamoDB's limit of a batch read"},
+		{ResultWait < 29*time.Second, "API Gateway's limit of a buffered answer"},
 		{MaxDelay <= 15*time.Minute, "SQS's limit"},
 		{MaxHops*MaxDelay >= 20*24*time.Hour, "a task may sleep for three weeks"},
 		// A delayed message's time counts from WakeAt, so MaxDelay adds nothing here.

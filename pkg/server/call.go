@@ -30,12 +30,12 @@ func (s *Server) callTool(ctx context.Context, c *call) (any, error) {
 	if arguments[0] != '{' {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params.arguments must be an object")
 	}
-	if err := checkMirrored(t.HeaderParams(), arguments, c.headers.Params); err != nil {
+	durable, err := c.durable(t, arguments)
+	if err != nil {
 		return nil, err
 	}
-	mode := t.Options().Task
-	if mode == tool.Required && !c.client.HasTasks() {
-		return nil, missing(protocol.NeedsTasks) // R-N3
+	if t.Options().Task == tool.Required && !durable {
+		return toolError("This tool runs only as a task: call it from a client that supports tasks."), nil
 	}
 	if len(arguments) > s.limits.MaxArguments {
 		return toolError("The arguments have %d bytes; the limit is %d.", len(arguments), s.limits.MaxArguments), nil
@@ -47,7 +47,7 @@ func (s *Server) callTool(ctx context.Context, c *call) (any, error) {
 	if err := t.Validate(arguments); err != nil {
 		return toolError("%s", err.Error()), nil // R-H8
 	}
-	durable := mode != tool.Never && c.client.HasTasks() && !t.Instant(arguments) // R-N2, R-N4, R-C5
+	durable = durable && (c.legacy || !t.Instant(arguments)) // R-C5
 	var who identity
 	if durable {
 		if who, err = s.identify(c, name, arguments); err != nil {
@@ -85,6 +85,22 @@ func (s *Server) callTool(ctx context.Context, c *call) (any, error) {
 	return s.finish(ctx, c, name, arguments, r, o)
 }
 
+// durable reports whether the call may become a task: because the client declares
+// the extension (R-N2, R-N4), or asks for one the legacy way (R-B3).
+func (c *call) durable(t *tool.Tool, arguments json.RawMessage) (bool, error) {
+	mode := t.Options().Task
+	if c.legacy {
+		return c.legacyDurable(mode)
+	}
+	if err := checkMirrored(t.HeaderParams(), arguments, c.headers.Params); err != nil {
+		return false, err
+	}
+	if mode == tool.Required && !c.client.HasTasks() {
+		return false, missing(protocol.NeedsTasks) // R-N3
+	}
+	return mode != tool.Never && c.client.HasTasks(), nil
+}
+
 // withinMargin leaves time to answer before the function itself is ended.
 func (s *Server) withinMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 	if end, limited := ctx.Deadline(); limited {
@@ -103,6 +119,9 @@ func (s *Server) run(c *call, name string, arguments json.RawMessage, r rounds) 
 
 // finish is the answer to a call whose tool ran within the request.
 func (s *Server) finish(ctx context.Context, c *call, name string, arguments json.RawMessage, r rounds, o tool.Outcome) (any, error) {
+	if c.legacy && (o.Kind == tool.Lacks || o.Kind == tool.Asked) {
+		return toolError(cannotAsk), nil // R-B5
+	}
 	switch o.Kind {
 	case tool.Done:
 		if size := protocol.WireSize(o.Result); size > s.limits.MaxResult {

@@ -24,11 +24,12 @@ func (s *Server) createTask(ctx context.Context, c *call, t *tool.Tool, who iden
 		return nil, fault.Wrap(fault.Internal, "server.createTask", err)
 	}
 	now, o := s.clock.Now(), t.Options()
+	ttl, retention := c.lifetime(o)
 	spec := task.Spec{
 		ID: who.id, Fingerprint: who.fingerprint, Birth: birth.String(), Owner: c.owner,
 		Tool: t.Name(), ToolVersion: o.Version, Arguments: task.NewPayload(arguments),
 		Capabilities: c.client.Raw, Protocol: c.revision, Trace: c.meta.Trace,
-		TTL: o.TTL, Retention: o.Retention, PollInterval: o.PollInterval, MaxPollInterval: o.MaxPollInterval,
+		TTL: ttl, Retention: retention, PollInterval: o.PollInterval, MaxPollInterval: o.MaxPollInterval,
 		MaxAttempts: o.Attempts,
 	}
 	if prepared != nil {
@@ -44,7 +45,16 @@ func (s *Server) createTask(ctx context.Context, c *call, t *tool.Tool, who iden
 	if err := s.wake(ctx, stored, queue.Created); err != nil {
 		return nil, err
 	}
-	return protocol.CreateTaskResult{ResultType: protocol.ResultTask, Task: protocol.ViewTask(stored, now)}, nil
+	return s.created(ctx, c, stored)
+}
+
+// created is the answer to a call that is a task.
+func (s *Server) created(ctx context.Context, c *call, t task.Task) (any, error) {
+	if c.legacy {
+		view, err := s.legacyView(ctx, t)
+		return protocol.LegacyCreateTaskResult{Task: view}, err
+	}
+	return protocol.CreateTaskResult{ResultType: protocol.ResultTask, Task: protocol.ViewTask(t, s.clock.Now())}, nil
 }
 
 // wake sends a message that lets a worker look at the task at once. Callers

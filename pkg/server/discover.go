@@ -11,7 +11,7 @@ import (
 func (s *Server) discover(context.Context, *call) (any, error) {
 	return protocol.DiscoverResult{
 		ResultType:        protocol.ResultComplete,
-		SupportedVersions: protocol.Modern,
+		SupportedVersions: protocol.Supported,
 		Capabilities: protocol.ServerCapabilities{
 			Extensions: map[string]struct{}{protocol.ExtensionTasks: {}},
 		},

@@ -40,15 +40,22 @@ func (s *Server) find(ctx context.Context, c *call) (task.Task, error) {
 	return t, nil
 }
 
+// look is find for a reader, who wakes a task that needs it.
+func (s *Server) look(ctx context.Context, c *call) (task.Task, error) {
+	t, err := s.find(ctx, c)
+	if err == nil {
+		s.nudge(ctx, t, s.clock.Now())
+	}
+	return t, err
+}
+
 // getTask shows a task: one consistent read, and the payloads of its status.
 func (s *Server) getTask(ctx context.Context, c *call) (any, error) {
-	t, err := s.find(ctx, c)
+	t, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	now := s.clock.Now()
-	s.nudge(ctx, t, now)
-	view, err := s.detail(ctx, c.revision, t, now)
+	view, err := s.detail(ctx, c.revision, t, s.clock.Now())
 	if err != nil {
 		return nil, err
 	}

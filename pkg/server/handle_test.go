@@ -48,10 +48,19 @@ func request(method, params string) server.Request {
 	return server.Request{Headers: protocol.ReadHeaders(mirror(body)), Body: body}
 }
 
+// legacy is a request of a client that agreed on the revision in initialize.
+func legacy(revision, method, params string) server.Request {
+	return server.Request{Headers: protocol.ReadHeaders(legacyHeader(revision)),
+		Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + `}}`)}
+}
+
 // The HTTP status table: one row for each nature of an answer. What belongs to
 // HTTP alone (403, 405, 413, 415) is tested in httpmcp.
 func TestStatus(t *testing.T) {
 	unknown := `"taskId":"x",`
+	unsupported := request("tools/list", "")
+	unsupported.Body = bytes.Replace(unsupported.Body, []byte("2026-07-28"), []byte("2026-12-01"), 1)
+	unsupported.Headers.Version.Value = "2026-12-01"
 	for _, c := range []struct {
 		name    string
 		request server.Request
@@ -73,8 +82,12 @@ func TestStatus(t *testing.T) {
 			Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)}, nil, 400, -32602},
 		{"headers that are not there", server.Request{Body: request("tools/list", "").Body}, nil, 400, -32020},
 		{"a missing capability", request("tools/call", `"name":"samples",`), nil, 400, -32021},
-		{"an unsupported version", server.Request{Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)}, nil, 400, -32022},
+		{"an unsupported version", unsupported, nil, 400, -32022},
+		{"a legacy version that is not served", legacy("2024-11-05", "ping", ""), nil, 400, -32602},
 		{"an unknown method", request("no/such", ""), nil, 404, -32601},
+		{"an unknown method, to a legacy client", legacy("2025-11-25", "no/such", ""), nil, 200, -32601},
+		{"bad params, of a legacy client", legacy("2025-11-25", "tools/call", ""), nil, 200, -32602},
+		{"throttled, a legacy client", legacy("2025-11-25", "tasks/get", `"taskId":"x"`), fault.New(fault.Busy, "store", "slow down"), 429, -32603},
 		{"a method without its capability", request("subscriptions/listen", `"notifications":{},`), nil, 404, -32601},
 		{"throttled", request("tasks/get", unknown), fault.New(fault.Busy, "store", "slow down"), 429, -32603},
 		{"a notification", server.Request{Body: []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)}, nil, 202, 0},
@@ -225,6 +238,8 @@ func FuzzHandle(f *testing.F) {
 		request("tasks/update", `"taskId":"x","inputResponses":{"a":{}},`), request("subscriptions/listen", `"notifications":{"taskIds":[]},`)} {
 		f.Add(r.Body, "eu", "1")
 	}
+	f.Add([]byte(`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"x"}]`), "", "")
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"big","arguments":{"bytes":1},"task":{"ttl":1}}}`), "", "")
 	var log bytes.Buffer
 	s := alone(f, fixtures(), brokenStore{load: func() error { return fault.New(fault.NotFound, "store", "none") }}, slog.New(slog.NewTextHandler(&log, nil)))
 	f.Fuzz(func(t *testing.T, body []byte, region, count string) {

@@ -121,5 +121,5 @@ func (s *Server) again(ctx context.Context, c *call, who identity, t task.Task) 
 			return nil, err
 		}
 	}
-	return protocol.CreateTaskResult{ResultType: protocol.ResultTask, Task: protocol.ViewTask(t, s.clock.Now())}, nil
+	return s.created(ctx, c, t)
 }

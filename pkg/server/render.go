@@ -68,7 +68,7 @@ func panicked(defect any) error {
 // is given (R-V4).
 func (s *Server) refuse(ctx context.Context, c *call, err error) Response {
 	e := s.shown(ctx, c, err)
-	r := Response{Status: status(e, err, c.dispatched)}
+	r := Response{Status: status(e, err, c)}
 	if r.Status == http.StatusTooManyRequests {
 		r.RetryAfter = retryAfter
 	}
@@ -107,26 +107,32 @@ func (s *Server) hidden(ctx context.Context, method string, err error) string {
 	return fmt.Sprintf("Internal error (reference %s)", reference)
 }
 
-// status is the HTTP status of an error (requirements: HTTP status). dispatched
-// says that the request had passed the checks before its handler.
-func status(e *jsonrpc.Error, err error, dispatched bool) int {
+// status is the HTTP status of an error (requirements: HTTP status). Legacy
+// clients take most others for the end of their session.
+func status(e *jsonrpc.Error, err error, c *call) int {
 	var p placed
 	switch {
-	case errors.As(err, &p):
-		return p.status
 	case fault.Is(err, fault.Busy):
 		return http.StatusTooManyRequests
-	case e.Code == jsonrpc.CodeInvalidParams && dispatched, e.Code == jsonrpc.CodeInternal:
+	case c.legacy && c.dispatched:
+		return http.StatusOK
+	case errors.As(err, &p):
+		return p.status
+	case e.Code == jsonrpc.CodeInvalidParams && c.dispatched, e.Code == jsonrpc.CodeInternal:
 		return http.StatusOK
 	}
 	return http.StatusBadRequest
 }
 
-// succeed is the response that carries a result, which gets the server's name.
+// succeed is the response that carries a result, which gets the server's name if
+// the revision has a place for it.
 func (s *Server) succeed(ctx context.Context, c *call, result any) Response {
 	raw, encoded := result.(json.RawMessage)
 	if !encoded {
 		raw = jsonrpc.Encode(result)
+	}
+	if c.legacy {
+		return Response{Status: http.StatusOK, Body: jsonrpc.Result(c.message.ID, raw)}
 	}
 	stamped, err := protocol.Stamp(raw, s.info)
 	if err != nil {

@@ -46,6 +46,9 @@ func binding(c *call, name string, arguments json.RawMessage) []byte {
 // requestState the call is in its first round.
 func (s *Server) resume(c *call, name string, arguments json.RawMessage) (rounds, error) {
 	var r rounds
+	if c.legacy {
+		return r, nil // a client of that era answers nothing
+	}
 	if _, given := c.params["requestState"]; !given {
 		var err error
 		r.ahead, err = s.responses(c, false)

@@ -13,10 +13,10 @@ import (
 	"toolhost/pkg/protocol"
 )
 
-// compiler knows the published schemas: "mcp" and "tasks", each with $defs.
+// compiler knows the published schemas: "mcp", "tasks" and "legacy", each with $defs.
 var compiler = sync.OnceValue(func() *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
-	for name, file := range map[string]string{"mcp": "mcp-2026-07-28", "tasks": "ext-tasks"} {
+	for name, file := range map[string]string{"mcp": "mcp-2026-07-28", "tasks": "ext-tasks", "legacy": "mcp-2025-11-25"} {
 		text, err := os.ReadFile("testdata/schema/" + file + ".schema.json")
 		if err != nil {
 			panic(err)

@@ -9,6 +9,7 @@ import (
 	"toolhost/pkg/callback"
 	"toolhost/pkg/clock"
 	"toolhost/pkg/fault"
+	"toolhost/pkg/jsonrpc"
 	"toolhost/pkg/limits"
 	"toolhost/pkg/protocol"
 	"toolhost/pkg/queue"
@@ -145,14 +146,23 @@ type Notify func(message []byte)
 
 // Handle answers one POST made by the caller in ctx (auth.From). notify may be
 // nil: then nothing is sent before the response.
-func (s *Server) Handle(ctx context.Context, r Request, notify Notify) (response Response) {
-	c := &call{headers: r.Headers, live: r.Live, notify: notify}
+func (s *Server) Handle(ctx context.Context, r Request, notify Notify) Response {
+	if or(r.Headers.Version.Value, protocol.Revision20250326) == protocol.Revision20250326 {
+		if messages, isBatch := jsonrpc.Batch(r.Body); isBatch {
+			return s.batch(ctx, r, messages, notify)
+		}
+	}
+	return s.handle(ctx, &call{headers: r.Headers, live: r.Live, notify: notify}, r.Body)
+}
+
+// handle answers one message.
+func (s *Server) handle(ctx context.Context, c *call, body []byte) (response Response) {
 	defer func() {
 		if defect := recover(); defect != nil {
 			response = s.refuse(ctx, c, panicked(defect))
 		}
 	}()
-	result, err := s.answer(ctx, c, r.Body)
+	result, err := s.answer(ctx, c, body)
 	switch {
 	case err != nil:
 		return s.refuse(ctx, c, err)

@@ -16,19 +16,31 @@ type method struct {
 	named string
 	// needsTasks says whether the call needs the Tasks extension (R-N5); nil: never.
 	needsTasks func(*call) bool
-	// serve answers. Its result is encoded as it is, or is a json.RawMessage.
-	serve func(*Server, context.Context, *call) (any, error)
+	// modern answers a request that carries its own version and capabilities,
+	// legacy one of a client that began with initialize; nil: the method does not
+	// exist there.
+	modern, legacy handler
+	// since is the first legacy revision that has the method; "": all have it.
+	since string
 }
+
+// handler answers a call. Its result is encoded as it is, or is a json.RawMessage.
+type handler func(*Server, context.Context, *call) (any, error)
 
 // methods is the table. A method that is not in it does not exist (R-N9).
 var methods = map[string]method{
-	protocol.MethodDiscover:    {serve: (*Server).discover},
-	protocol.MethodToolsList:   {serve: (*Server).listTools},
-	protocol.MethodToolsCall:   {named: "name", serve: (*Server).callTool},
-	protocol.MethodTasksGet:    {named: "taskId", needsTasks: always, serve: (*Server).getTask},
-	protocol.MethodTasksUpdate: {named: "taskId", needsTasks: always, serve: (*Server).updateTask},
-	protocol.MethodTasksCancel: {named: "taskId", needsTasks: always, serve: (*Server).cancelTask},
-	protocol.MethodListen:      {needsTasks: watchesTasks, serve: (*Server).listen},
+	protocol.MethodDiscover:   {modern: (*Server).discover},
+	protocol.MethodInitialize: {legacy: (*Server).initialize},
+	protocol.MethodPing:       {legacy: (*Server).ping},
+	protocol.MethodToolsList:  {modern: (*Server).listTools, legacy: (*Server).listLegacyTools},
+	protocol.MethodToolsCall:  {named: "name", modern: (*Server).callTool, legacy: (*Server).callLegacyTool},
+	protocol.MethodTasksGet: {named: "taskId", needsTasks: always, modern: (*Server).getTask,
+		legacy: (*Server).getLegacyTask, since: protocol.Revision20251125},
+	protocol.MethodTasksResult: {legacy: (*Server).taskResult, since: protocol.Revision20251125},
+	protocol.MethodTasksUpdate: {named: "taskId", needsTasks: always, modern: (*Server).updateTask},
+	protocol.MethodTasksCancel: {named: "taskId", needsTasks: always, modern: (*Server).cancelTask,
+		legacy: (*Server).cancelLegacyTask, since: protocol.Revision20251125},
+	protocol.MethodListen: {needsTasks: watchesTasks, modern: (*Server).listen},
 }
 
 func always(*call) bool { return true }
@@ -44,6 +56,11 @@ type call struct {
 	owner    task.Owner
 	live     bool
 	notify   Notify
+	// legacy says that the client began with initialize (R-N11), batched that the
+	// message is one of several in a request.
+	legacy, batched bool
+	// task is there if a legacy client asks the call to be a task.
+	task *taskParam
 	// dispatched is set when the request has passed the checks that come before
 	// its handler: -32602 has another status from then on.
 	dispatched bool
@@ -72,18 +89,24 @@ func (s *Server) answer(ctx context.Context, c *call, body []byte) (any, error) 
 		}
 	}
 	c.meta, c.owner = protocol.ReadMeta(c.params["_meta"]), auth.From(ctx).Owner()
-	if !c.meta.IsModern() && !protocol.ClaimsModern(c.headers.Version.Value) {
-		return s.legacy(c)
-	}
-	if c.message.ID == nil {
+	legacy := !c.meta.IsModern() && !protocol.ClaimsModern(c.headers.Version.Value)
+	switch {
+	case !legacy && c.batched:
+		return nil, errNotInBatch
+	case legacy:
+		m, err := s.admitLegacy(c)
+		if err != nil || c.message.ID == nil {
+			return nil, err
+		}
+		return m.legacy(s, ctx, c)
+	case c.message.ID == nil:
 		return nil, nil // no notification of a client has an effect here (R-X5)
 	}
 	m, err := s.admit(c)
 	if err != nil {
 		return nil, err
 	}
-	c.dispatched = true
-	return m.serve(s, ctx, c)
+	return m.modern(s, ctx, c)
 }
 
 // admit checks a modern request up to its params.
@@ -98,7 +121,7 @@ func (s *Server) admit(c *call) (method, error) {
 		return none, protocol.Mismatch(protocol.HeaderVersion, h.Version)
 	}
 	if !protocol.IsModern(c.revision) {
-		return none, unsupported(c.revision)
+		return none, unsupported(protocol.CodeUnsupportedVersion, c.revision)
 	}
 	var err error
 	if c.client, err = protocol.ParseCapabilities(c.meta.All[protocol.MetaClientCapabilities]); err != nil {
@@ -113,11 +136,12 @@ func (s *Server) admit(c *call) (method, error) {
 			return none, protocol.Mismatch(protocol.HeaderName, h.Name)
 		}
 	}
-	if !known {
+	if !known || m.modern == nil {
 		return none, noMethod(c.message.Method)
 	}
 	if m.needsTasks != nil && m.needsTasks(c) && !c.client.HasTasks() {
 		return none, missing(protocol.NeedsTasks)
 	}
+	c.dispatched = true
 	return m, nil
 }
