@@ -91,7 +91,7 @@ func (h *handler) admits(w http.ResponseWriter, r *http.Request) bool {
 			refuse(w, http.StatusForbidden, "pages of that origin may not call this server")
 			return false
 		}
-		share(w.Header(), origin)
+		share(w.Header(), origin, r.Header.Values("Access-Control-Request-Headers"))
 		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 			w.WriteHeader(http.StatusNoContent)
 			return false

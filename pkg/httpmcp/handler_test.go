@@ -119,8 +119,10 @@ func TestStatus(t *testing.T) {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("OPTIONS", "http://127.0.0.1/mcp", nil)
 		r.Header.Set("Origin", "https://app.example")
 		r.Header.Set("Access-Control-Request-Method", "POST")
+		r.Header.Set("Access-Control-Request-Headers", "mcp-name,mcp-param-region, x-other")
 		handler(t, tool.New(), small).ServeHTTP(w, r)
-		if w.Code != 204 || !strings.Contains(w.Header().Get("Access-Control-Allow-Headers"), "Mcp-Name") {
+		allowed := w.Header().Get("Access-Control-Allow-Headers")
+		if w.Code != 204 || !strings.Contains(allowed, "Mcp-Name") || !strings.Contains(allowed, "Mcp-Param-Region") || strings.Contains(allowed, "X-Other") {
 			t.Errorf("%d %v", w.Code, w.Header())
 		}
 	})

@@ -39,11 +39,19 @@ func isLoopback(name string) bool {
 }
 
 // share lets a page of an allowed origin send our headers and read the answer.
-func share(h http.Header, origin string) {
+// Of those that it asks to send, the headers that mirror arguments (R-H2) are
+// ours too.
+func share(h http.Header, origin string, asked []string) {
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Add("Vary", "Origin")
 	h.Set("Access-Control-Allow-Methods", http.MethodPost)
-	h.Set("Access-Control-Allow-Headers", strings.Join([]string{"Authorization", "Content-Type", "Accept",
-		protocol.HeaderVersion, protocol.HeaderMethod, protocol.HeaderName}, ", "))
+	allowed := []string{"Authorization", "Content-Type", "Accept", protocol.HeaderVersion, protocol.HeaderMethod, protocol.HeaderName}
+	for name := range strings.SplitSeq(strings.Join(asked, ","), ",") {
+		name = http.CanonicalHeaderKey(strings.TrimSpace(name))
+		if strings.HasPrefix(name, protocol.HeaderParamPrefix) {
+			allowed = append(allowed, name)
+		}
+	}
+	h.Set("Access-Control-Allow-Headers", strings.Join(allowed, ", "))
 	h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, Retry-After")
 }
