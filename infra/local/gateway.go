@@ -57,8 +57,10 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {
 			refuse(w, http.StatusRequestEntityTooLarge, "Request Too Long")
+		} else {
+			refuse(w, http.StatusBadRequest, "Bad Request") // cut short; perhaps the client has gone
 		}
-		return // or the client has gone
+		return
 	}
 	event := g.event(r, resource, parameters, body)
 	raw, err := json.Marshal(event)

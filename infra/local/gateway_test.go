@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -96,6 +97,26 @@ func TestGateway(t *testing.T) {
 		s := through(t, streaming(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
 		_, body := fetch(t, post(t, s.URL, "\xff\x00"))
 		want(t, "body", body, "\xff\x00")
+	})
+	t.Run("a body that is cut short reaches no function", func(t *testing.T) {
+		s := through(t, streaming(func(http.ResponseWriter, *http.Request) { t.Error("the function was called") }))
+		c, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\ncut"); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		want(t, "status", response.StatusCode, http.StatusBadRequest)
 	})
 
 	// Case 16
