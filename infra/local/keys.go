@@ -25,8 +25,11 @@ func keys(dir string) (string, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", fault.Wrap(fault.Internal, "local.Start", err)
 	}
-	if err := os.WriteFile(file, []byte(fresh+"\n"), 0o600); err != nil {
-		return "", fault.Wrap(fault.Internal, "local.Start", err)
+	// A process that dies while it writes leaves no half of a key under the name.
+	part := file + ".new"
+	err := os.WriteFile(part, []byte(fresh+"\n"), 0o600)
+	if err == nil {
+		err = os.Rename(part, file)
 	}
-	return fresh, nil
+	return fresh, fault.Wrap(fault.Internal, "local.Start", err)
 }
