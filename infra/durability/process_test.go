@@ -48,7 +48,8 @@ const variable = "TOOLHOST_DURABILITY"
 type setting struct {
 	Role, Endpoint, Table, Queue string
 	Now                          time.Time
-	Journal                      string // the file in which the tools note what they did
+	Skew                         time.Duration // of the machine's clock
+	Journal                      string        // the file in which the tools note what they did
 }
 
 // told is a line to a process, on its standard input.
@@ -92,7 +93,7 @@ func (s setting) run() error {
 		defer writing.Unlock()
 		_ = lines.Encode(l) // a parent that is gone is found out at standard input
 	}
-	machine := &watched{clock.NewManual(s.Now), tell}
+	machine := &watched{clock.NewManual(s.Now.Add(s.Skew)), tell}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	access := s.access()
 	db := dynamostore.New(dynamodb.NewFromConfig(access), s.Table, dynamostore.Options{})
@@ -130,7 +131,7 @@ func (s setting) run() error {
 		} else if err != nil {
 			return err
 		}
-		machine.to(l.Now)
+		machine.to(l.Now.Add(s.Skew))
 		if l.Event == nil {
 			continue
 		}
@@ -221,7 +222,7 @@ func spawn(t *testing.T, s setting) *process {
 	must(t, err)
 	p := &process{t: t, command: exec.Command(os.Args[0]), answers: make(chan json.RawMessage, 1),
 		waits: make(chan time.Duration, 100_000), gone: make(chan struct{}), log: &logged{}}
-	p.command.Env = append(os.Environ(), variable+"="+string(raw), "GOMAXPROCS=1")
+	p.command.Env = append(os.Environ(), variable+"="+string(raw), "GOMAXPROCS=1", "GOGC=off") // it is short-lived
 	p.command.Stderr = p.log
 	in, err := p.command.StdinPipe()
 	must(t, err)

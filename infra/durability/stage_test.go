@@ -65,7 +65,8 @@ func newStage(t *testing.T) *stage {
 }
 
 func (s *stage) setting(role string) setting {
-	return setting{role, s.services.Endpoint, s.services.Table, s.services.QueueURL, s.clock.Now(), string(s.journal)}
+	return setting{Role: role, Endpoint: s.services.Endpoint, Table: s.services.Table, Queue: s.services.QueueURL,
+		Now: s.clock.Now(), Journal: string(s.journal)}
 }
 
 // acts says who calls AWS until the returned function is called.

@@ -17,6 +17,7 @@ import (
 	"toolhost/infra/emulator/lambda"
 	"toolhost/pkg/client"
 	"toolhost/pkg/clock"
+	"toolhost/pkg/limits"
 )
 
 var seed = flag.Uint64("seed", 0, "of the storm's faults; 0 draws one. It repeats the faults, not how the processes are scheduled")
@@ -25,11 +26,15 @@ var seed = flag.Uint64("seed", 0, "of the storm's faults; 0 draws one. It repeat
 // worker processes.
 type source struct {
 	*stage
-	free   chan *process // nil stands for one that is to be started
-	all    sync.Map      // *process → true, those that were started
-	busy   atomic.Int32
-	killed atomic.Int32
+	free            chan *process // nil stands for one that is to be started
+	all             sync.Map      // *process → true, those that were started
+	busy            atomic.Int32
+	started, killed atomic.Int32
 }
+
+// skews are how far the clocks of the workers' machines are off: within what two
+// may differ by (invariant 7).
+var skews = []time.Duration{0, limits.Slack / 2, -limits.Slack / 2}
 
 // work lets so many workers handle messages until the returned function is called.
 func (s *stage) work(workers int, throttled func() bool) (w *source, end func()) {
@@ -71,7 +76,9 @@ func (w *source) invoke(event []byte, dead bool) ([]byte, error) {
 	defer w.busy.Add(-1)
 	p := <-w.free
 	if p == nil || p.dead() {
-		p = spawn(w.t, w.setting(roleWorker))
+		on := w.setting(roleWorker)
+		on.Skew = skews[int(w.started.Add(1))%len(skews)]
+		p = spawn(w.t, on)
 		w.all.Store(p, true)
 	}
 	answer := p.invoke(told{Now: w.clock.Now(), Event: event, Timeout: w.timeout, DeadLetter: dead})()
@@ -111,7 +118,7 @@ func (w *source) idle() bool {
 
 // TestStorm lets a thousand tasks with a question each meet faults at random: a
 // tenth of all calls to AWS is throttled, refused, lost, or has its reply lost;
-// messages come twice; workers and the server are killed. A tenth of the tasks is
+// messages come twice; workers and the server are killed; clocks differ. A tenth of the tasks is
 // cancelled as soon as it is made. All tasks end as they should, and none a
 // second time. With -short it is a hundred tasks.
 func TestStorm(t *testing.T) { // cases 1, 2, 10, 18, 48, 61
