@@ -75,11 +75,11 @@ func TestOfficialGoClient(t *testing.T) {
 			}
 
 			var names []string
-			for t2, err := range session.Tools(t.Context(), nil) {
+			for listed, err := range session.Tools(t.Context(), nil) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				names = append(names, t2.Name)
+				names = append(names, listed.Name)
 			}
 			slices.Sort(names)
 			want(t, "tools", strings.Join(names, " "), "confirm count deploy endless greet")

@@ -28,6 +28,24 @@
 // bytes, and that of an anonymous caller: all of them are one. A call that is
 // answered within its request has no task, and its key is ignored.
 //
+// # Older clients
+//
+// Clients that begin with initialize are served too, under 2025-11-25, 2025-06-18
+// and 2025-03-26 (R-B1 to R-B5). No session remembers them: the version header of
+// each request says what was agreed on, and without one it is 2025-03-26. A row of
+// the method table has a handler for each era. A legacy one is the modern one in
+// the shapes of the client's revision; its errors have no code that is newer than
+// that, and once the version is known HTTP 200.
+//
+// What such a client can do was told to another process, so it is asked nothing: a
+// tool that has to ask gets a tool error that says so. The Tasks extension does not
+// exist for it. Under 2025-11-25 it may instead ask for a task with params.task:
+// that is a task like any other, in that revision's view, with three differences.
+// A tool error shows as failed. A cancel is final with its answer. tasks/result
+// waits for limits.ResultWait, then answers with an error (-32603, the task in its
+// data) after which the client may ask again. Both views show the same tasks to
+// their owner.
+//
 // # Callbacks
 //
 // Callback takes what an outside job posts for a task; tool.NewCallback says
