@@ -11,11 +11,12 @@ import (
 // TestThrottledDeliveries sends 500 tasks to two workers at once, and as many
 // deliveries twice over find no worker free, which counts as a receive each. No
 // task fails without having run, and no message ends in the dead-letter queue.
-// With -short it is a hundred tasks.
+// A
+// sample is a hundred tasks.
 func TestThrottledDeliveries(t *testing.T) { // case 18
 	s := newStage(t)
 	ids := make([]string, 500)
-	if testing.Short() {
+	if sampled() {
 		ids = ids[:100]
 	}
 	for i := range ids {

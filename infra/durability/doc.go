@@ -27,6 +27,9 @@
 // event source and the client; tools_test.go are the tools, and the journal in
 // which they note their effects.
 //
+// With -short, and under the race detector, the matrix takes every seventh point
+// and the crowds are smaller.
+//
 // Nothing here waits for real time. One clock stands until the stage moves it,
 // and every process is told the time with whatever it is given to do. What is not
 // shown: that AWS behaves as its emulators do.

@@ -43,7 +43,7 @@ func (s *stage) cancelled() client.Task {
 // at a time. Whatever happened, the client sees one terminal result, and the
 // right one; every step is recorded once; nothing is left over and nothing hangs.
 //
-// With -short it takes every seventh point, else all of them.
+// A sample is every seventh point.
 func TestCrashMatrix(t *testing.T) { // cases 1, 2, 7, 20, 48, 55, 61
 	for _, l := range lives {
 		t.Run(l.name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestCrashMatrix(t *testing.T) { // cases 1, 2, 7, 20, 48, 55, 61
 					if !c.meets(f) {
 						continue
 					}
-					if points++; testing.Short() && points%7 != 0 {
+					if points++; sampled() && points%7 != 0 {
 						continue
 					}
 					t.Run(fmt.Sprintf("%02d %s %s", i+1, c, f), func(t *testing.T) {

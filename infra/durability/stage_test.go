@@ -27,6 +27,9 @@ import (
 	"toolhost/pkg/protocol"
 )
 
+// sampled says that a sample is enough: with -short, and under the race detector.
+func sampled() bool { return testing.Short() || raced }
+
 // stage is a deployment: the emulators, a server, a worker, and a clock that
 // stands unless it is moved. Whatever died of it is started again when it is
 // needed.

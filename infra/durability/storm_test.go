@@ -120,7 +120,8 @@ func (w *source) idle() bool {
 // tenth of all calls to AWS is throttled, refused, lost, or has its reply lost;
 // messages come twice; workers and the server are killed; clocks differ. A tenth of the tasks is
 // cancelled as soon as it is made. All tasks end as they should, and none a
-// second time. With -short it is a hundred tasks.
+// second time. A
+// sample is a hundred tasks.
 func TestStorm(t *testing.T) { // cases 1, 2, 10, 18, 48, 61
 	chosen := *seed
 	if chosen == 0 {
@@ -128,7 +129,7 @@ func TestStorm(t *testing.T) { // cases 1, 2, 10, 18, 48, 61
 	}
 	t.Logf("-seed %d", chosen)
 	tasks := 1000
-	if testing.Short() {
+	if sampled() {
 		tasks = 100
 	}
 	s := newStage(t)

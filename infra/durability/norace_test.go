@@ -1,0 +1,5 @@
+//go:build !race
+
+package durability
+
+const raced = false
