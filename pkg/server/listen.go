@@ -62,6 +62,7 @@ func (s *Server) listen(ctx context.Context, c *call) (any, error) {
 		case <-end:
 			err = errTimeUp
 		case <-ctx.Done():
+			err = ctx.Err()
 		}
 		stop()
 		if fault.Is(err, fault.Busy) {
