@@ -46,6 +46,7 @@ func environment(table, queueURL string) map[string]string {
 	return map[string]string{
 		"TOOLHOST_TABLE": table, "TOOLHOST_QUEUE_URL": queueURL, "TOOLHOST_KEYS": strings.Repeat("k", config.KeySize),
 		"TOOLHOST_PUBLIC_URL": "https://mcp.example", "TOOLHOST_AUTH": string(config.AuthNone), "TOOLHOST_STREAMING": "true",
+		"TOOLHOST_POLL_RATE": "0", // a benchmark has no manners
 	}
 }
 

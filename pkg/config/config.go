@@ -30,7 +30,9 @@ type Config struct {
 	LogLevel  slog.Level
 	// MaxListen is how long a client listens at once; negative: not at all.
 	MaxListen time.Duration
-	Limits    Limits
+	// PollRate is how often a second a caller may read one task; negative: no limit.
+	PollRate int
+	Limits   Limits
 }
 
 // Auth says who may call.
@@ -64,6 +66,7 @@ var Variables = []Variable{
 	{"TOOLHOST_HOSTS", "", false, list(func(c *Config) *[]string { return &c.Hosts })},
 	{"TOOLHOST_LOG_LEVEL", "info", false, setLogLevel},
 	{"TOOLHOST_MAX_LISTEN", limits.MaxListen.String(), false, setMaxListen},
+	{"TOOLHOST_POLL_RATE", strconv.Itoa(limits.PollRate), false, setPollRate},
 	{"TOOLHOST_MAX_BODY", strconv.Itoa(limits.MaxBody), false, size(func(c *Config) *int { return &c.Limits.Body })},
 	{"TOOLHOST_MAX_ARGUMENTS", strconv.Itoa(limits.MaxArguments), false, size(func(c *Config) *int { return &c.Limits.Arguments })},
 	{"TOOLHOST_MAX_RESULT", strconv.Itoa(limits.MaxResult), false, size(func(c *Config) *int { return &c.Limits.Result })},
@@ -165,6 +168,16 @@ func setMaxListen(c *Config, value string) (err error) {
 	}
 	if c.MaxListen == 0 {
 		c.MaxListen = -1
+	}
+	return nil
+}
+
+func setPollRate(c *Config, value string) (err error) {
+	if c.PollRate, err = strconv.Atoi(value); err != nil || c.PollRate < 0 {
+		return errors.New("is not a number of polls a second")
+	}
+	if c.PollRate == 0 {
+		c.PollRate = -1
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func TestLoad(t *testing.T) {
 	t.Run("defaults are the project's limits", func(t *testing.T) {
 		got, err := Load(env())
 		want := Config{Table: "t", QueueURL: "q", Auth: AuthNone, LogLevel: slog.LevelInfo,
-			MaxListen: limits.MaxListen, Limits: Limits{limits.MaxBody, limits.MaxArguments, limits.MaxResult, limits.MaxAnswer}}
+			MaxListen: limits.MaxListen, PollRate: limits.PollRate, Limits: Limits{limits.MaxBody, limits.MaxArguments, limits.MaxResult, limits.MaxAnswer}}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
@@ -39,16 +39,16 @@ func TestLoad(t *testing.T) {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	})
-	t.Run("no time to listen is none, not the default", func(t *testing.T) {
-		got, err := Load(env("TOOLHOST_MAX_LISTEN", "0"))
-		if err != nil || got.MaxListen >= 0 {
-			t.Errorf("got %v, %v", got.MaxListen, err)
+	t.Run("none is not the default", func(t *testing.T) {
+		got, err := Load(env("TOOLHOST_MAX_LISTEN", "0", "TOOLHOST_POLL_RATE", "0"))
+		if err != nil || got.MaxListen >= 0 || got.PollRate >= 0 {
+			t.Errorf("got %v, %v, %v", got.MaxListen, got.PollRate, err)
 		}
 	})
 	t.Run("an error names the variable and not its value", func(t *testing.T) {
 		for name, value := range map[string]string{
 			"TOOLHOST_TABLE": "", "TOOLHOST_QUEUE_URL": "", "TOOLHOST_AUTH": "everyone", "TOOLHOST_STREAMING": "perhaps",
-			"TOOLHOST_ORIGINS": "a,,b", "TOOLHOST_LOG_LEVEL": "loud", "TOOLHOST_MAX_LISTEN": "16m", "TOOLHOST_MAX_BODY": "-1", "TOOLHOST_MAX_RESULT": "1e6",
+			"TOOLHOST_ORIGINS": "a,,b", "TOOLHOST_LOG_LEVEL": "loud", "TOOLHOST_MAX_LISTEN": "16m", "TOOLHOST_POLL_RATE": "-2", "TOOLHOST_MAX_BODY": "-1", "TOOLHOST_MAX_RESULT": "1e6",
 			"TOOLHOST_KEYS": "tiny secret", "TOOLHOST_PUBLIC_URL": "toolhost.example",
 		} {
 			_, err := Load(env(name, value))

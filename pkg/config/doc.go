@@ -14,6 +14,7 @@
 //	TOOLHOST_HOSTS                     host names under which the server may be addressed, separated by commas; empty for all
 //	TOOLHOST_LOG_LEVEL      info       debug, info, warn or error
 //	TOOLHOST_MAX_LISTEN     14m30s     how long a client may listen to its tasks at once, while a function runs for it alone; 0 leaves it to polling
+//	TOOLHOST_POLL_RATE      20         how often a second a caller may read one task of one process before it is throttled; 0 for no limit
 //	TOOLHOST_MAX_BODY       4194304    bytes of a request
 //	TOOLHOST_MAX_ARGUMENTS  1048576    bytes of a call's arguments
 //	TOOLHOST_MAX_RESULT     4194304    bytes of a result

@@ -78,6 +78,8 @@ const (
 	MaxBatch = 50
 	// MaxQuestions is how many of a task's questions may be open at once.
 	MaxQuestions = 64
+	// PollRate is how often a second a caller may read one task of one process.
+	PollRate = 20
 	// MaxWatched is how many tasks one client may listen to at once: as many as one
 	// read returns.
 	MaxWatched = 100

@@ -28,6 +28,7 @@ func TestRelations(t *testing.T) {
 		{CancelPoll <= 2*time.Second, "a cancel reaches the tool within 2 s (R-X3)"},
 		{ReportEvery <= CancelPoll, "the ticker is as fine as what it looks for"},
 		{ListenPace <= PollInterval && MaxListenPace <= MaxPollInterval, "a listener learns no later than one who polls"},
+		{PollRate >= 10, "the official suite polls every 100 ms"},
 		{MaxListen < 15*time.Minute, "API Gateway's limit of a stream, with time for the last answer"},
 		{KeepAlive < 15*time.Second, "R-L5, with time for a slow network"},
 		{MaxWatched <= 100, "DynamoDB's limit of a batch read"},

@@ -51,6 +51,9 @@ func (s *Server) look(ctx context.Context, c *call) (task.Task, error) {
 
 // getTask shows a task: one consistent read, and the payloads of its status.
 func (s *Server) getTask(ctx context.Context, c *call) (any, error) {
+	if id, err := c.text("taskId"); err == nil && !s.manners.admit(c.owner, id, s.clock.Now()) {
+		return nil, errTooOften
+	}
 	t, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err

@@ -52,6 +52,8 @@ type Limits struct {
 	MaxRounds int
 	// Margin is what a synchronous call leaves of its function's time.
 	Margin time.Duration
+	// PollRate is how often a second a caller may read one task; negative: no limit.
+	PollRate int
 	// MaxListen is how long a client listens at once; negative: listening is not
 	// offered.
 	MaxListen time.Duration
@@ -72,6 +74,7 @@ type Server struct {
 	seal         sealer
 	callbacks    callback.Keys
 	ids          idMaker
+	manners      manners
 }
 
 // New makes a server. fault.Invalid if something needed is missing.
@@ -103,10 +106,12 @@ func New(o Options) (*Server, error) {
 			PageSize:     or(o.Limits.PageSize, limits.PageSize),
 			MaxRounds:    or(o.Limits.MaxRounds, 32),
 			Margin:       or(o.Limits.Margin, time.Second),
+			PollRate:     or(o.Limits.PollRate, limits.PollRate),
 			MaxListen:    or(o.Limits.MaxListen, limits.MaxListen),
 			ListTTL:      or(o.Limits.ListTTL, 5*time.Minute),
 		},
 	}
+	s.manners.rate = s.limits.PollRate
 	if s.clock == nil {
 		s.clock = clock.System
 	}

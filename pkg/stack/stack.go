@@ -121,7 +121,7 @@ func (s *Stack) mcp() (http.Handler, error) {
 		Name: "toolhost", Title: "Toolhost", Version: version(),
 		Limits: server.Limits{
 			MaxArguments: s.config.Limits.Arguments, MaxResult: s.config.Limits.Result, MaxAnswer: s.config.Limits.Answer,
-			MaxListen: s.config.MaxListen,
+			MaxListen: s.config.MaxListen, PollRate: s.config.PollRate,
 		},
 	})
 	if err != nil {
