@@ -58,7 +58,7 @@ func TestEarlyCallback(t *testing.T) { // cases 57, 60
 	if text(end) != storyText(note) {
 		t.Errorf("%s\n%s", end.Raw, s.logs())
 	}
-	s.doneOnce("")
+	s.doneOnce()
 	s.leavesNothing(end)
 }
 

@@ -49,10 +49,6 @@ func (c awsCall) meets(f fault) bool {
 	return true
 }
 
-// repeats reports whether the step that the call records may be done again: its
-// effect came before the fault, and its record not, or too late.
-func (f fault) repeats() bool { return f == killedBefore || f == refused || f == overtaken }
-
 // describe says what a call is.
 func (s *stage) describe(c emulator.Call) awsCall {
 	out := awsCall{caller: "worker", operation: c.Operation}
@@ -95,33 +91,51 @@ func (s *stage) tally() (calls func() []awsCall) {
 	}
 }
 
-// strike lets the fault befall the nth call from now on; struck is that call.
-func (s *stage) strike(n int, f fault) (struck func() awsCall) {
+// blow is a fault that has befallen a call.
+type blow struct {
+	call  awsCall
+	fault fault
+}
+
+// cut is the name of the step that may be done again: it had its effect before
+// the blow, and its record was not made, or too late.
+func (b blow) cut() string {
+	switch b.fault {
+	case killedBefore, refused, overtaken:
+		return b.call.step
+	}
+	return ""
+}
+
+// strike lets faults befall calls, counted from now on; blows are those that did.
+func (s *stage) strike(at map[int]fault) (blows func() []blow) {
 	var mu sync.Mutex
-	var call awsCall
+	var all []blow
 	seen := 0
-	nth := func(c emulator.Call) bool {
+	next := func(c emulator.Call) (f fault, hit bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		if seen++; seen != n {
-			return false
+		seen++
+		call := s.describe(c)
+		if f, hit = at[seen]; !hit || !call.meets(f) {
+			return "", false
 		}
-		call = s.describe(c)
-		return true
+		all = append(all, blow{call, f})
+		return f, true
 	}
 	s.faults.Inject(func(c emulator.Call) emulator.Effect {
-		switch {
-		case nth(c):
+		if f, hit := next(c); hit {
 			return s.befall(f)
-		case s.suffers():
+		}
+		if s.suffers() {
 			return emulator.Fail
 		}
 		return emulator.Serve
 	})
-	return func() awsCall {
+	return func() []blow {
 		mu.Lock()
 		defer mu.Unlock()
-		return call
+		return all
 	}
 }
 
@@ -144,9 +158,13 @@ func (s *stage) befall(f fault) emulator.Effect {
 	case delayed:
 		s.move(3 * time.Second)
 	case overtaken:
+		if !s.overtaking.CompareAndSwap(false, true) {
+			break // the other worker itself: there is no third
+		}
 		s.wait()
 		for s.deliverTo(&s.second) {
 		}
+		s.overtaking.Store(false)
 	}
 	return emulator.Serve
 }

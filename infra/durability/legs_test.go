@@ -25,7 +25,7 @@ func TestLegs(t *testing.T) { // case 58
 		t.Errorf("it took %d legs", legs)
 	}
 	t.Logf("%d legs", legs)
-	s.doneOnce("")
+	s.doneOnce()
 	s.drain()
 }
 

@@ -2,14 +2,14 @@ package durability
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"toolhost/pkg/client"
 )
 
-// lives are the lives of a task that the matrix disturbs. Each returns how it
-// ended.
-var lives = []struct {
+// life is a task's from its call to its end, which live returns.
+type life struct {
 	name string
 	live func(*stage) client.Task
 	// calls is how many calls to AWS the life makes, and points how many faults
@@ -17,7 +17,10 @@ var lives = []struct {
 	calls, points int
 	end           string // its status
 	text          string
-}{
+}
+
+// lives are those that the matrix disturbs.
+var lives = []life{
 	{"story", (*stage).story, 68, 396, client.Completed, storyText(note)},
 	{"cancelled", (*stage).cancelled, 16, 94, client.Cancelled, ""},
 }
@@ -63,20 +66,12 @@ func TestCrashMatrix(t *testing.T) { // cases 1, 2, 7, 20, 48, 55, 61
 					t.Run(fmt.Sprintf("%02d %s %s", i+1, c, f), func(t *testing.T) {
 						t.Parallel()
 						s := newStage(t)
-						struck := s.strike(i+1, f)
-						end := l.live(s)
-						if end.Status != l.end || text(end) != l.text {
-							t.Errorf("the task ended with %s\n%s", end.Raw, s.logs())
+						blows := s.strike(map[int]fault{i + 1: f})
+						l.check(s)
+						if got := blows(); len(got) != 1 || got[0] != (blow{c, f}) {
+							t.Errorf("the blow was %v", got)
 						}
-						if met := struck(); met != c {
-							t.Errorf("the fault befell %q", met)
-						}
-						s.leavesNothing(end)
-						again := ""
-						if f.repeats() {
-							again = c.step
-						}
-						s.doneOnce(again)
+						s.doneOnce(blows()...)
 					})
 				}
 			}
@@ -86,6 +81,38 @@ func TestCrashMatrix(t *testing.T) { // cases 1, 2, 7, 20, 48, 55, 61
 			}
 		})
 	}
+}
+
+// TestCrashPairs lets two faults befall the story, at random: a hundred times, in
+// a sample twenty.
+func TestCrashPairs(t *testing.T) {
+	random, l, pairs := chance(t), lives[0], 100
+	if sampled() {
+		pairs = 20
+	}
+	for range pairs {
+		at := map[int]fault{}
+		for range 2 {
+			at[1+random.IntN(l.calls)] = faults[random.IntN(len(faults))]
+		}
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			blows := s.strike(at)
+			l.check(s)
+			s.doneOnce(blows()...)
+		})
+	}
+}
+
+// check lives the life, and sees that it ends as it should and leaves nothing.
+func (l life) check(s *stage) {
+	s.t.Helper()
+	end := l.live(s)
+	if end.Status != l.end || text(end) != l.text {
+		s.t.Errorf("the task ended with %s\n%s", end.Raw, s.logs())
+	}
+	s.leavesNothing(end)
 }
 
 // leavesNothing lets all messages be delivered that are left, and sees that
@@ -99,10 +126,10 @@ func (s *stage) leavesNothing(end client.Task) {
 	}
 }
 
-// doneOnce sees that each step of each call was done once, or, if its name is
-// again, at most twice, with one idempotency token; and that a call that is made
-// under an idempotency key is one task.
-func (s *stage) doneOnce(again string) {
+// doneOnce sees that each step of each call was done once, and once more for each
+// blow that cut it off, always under one idempotency token; and that calls
+// which are made under one idempotency key are one task.
+func (s *stage) doneOnce(blows ...blow) {
 	s.t.Helper()
 	type step struct{ call, name string }
 	tokens, calls := map[step][]string{}, map[string]bool{}
@@ -114,9 +141,15 @@ func (s *stage) doneOnce(again string) {
 	if s.key != "" && len(calls) != 1 {
 		s.t.Errorf("one call became %d tasks", len(calls))
 	}
-	for did, t := range tokens {
-		if len(t) > 1 && (did.name != again || len(t) > 2 || t[0] != t[1]) {
-			s.t.Errorf("the step %s was done %d times, under %v\n%s", did.name, len(t), t, s.logs())
+	for did, all := range tokens {
+		most := 1
+		for _, b := range blows {
+			if b.cut() == did.name {
+				most++
+			}
+		}
+		if len(all) > most || len(slices.Compact(slices.Sorted(slices.Values(all)))) > 1 {
+			s.t.Errorf("the step %s was done %d times, under %v\n%s", did.name, len(all), all, s.logs())
 		}
 	}
 }

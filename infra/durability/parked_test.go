@@ -42,5 +42,5 @@ func TestParked(t *testing.T) { // invariant 5
 			t.Errorf("%s", got.Raw)
 		}
 	}
-	s.doneOnce("")
+	s.doneOnce()
 }

@@ -37,7 +37,8 @@ func TestPausedWorker(t *testing.T) { // case 7, invariant 3
 		t.Errorf("the worker that was paused changed what is stored:\n%v\nto\n%v", before, after)
 	}
 	s.leavesNothing(completed)
-	s.doneOnce("minute 1") // which the paused worker was about to do
+	// The paused worker was about to do its first step.
+	s.doneOnce(blow{awsCall{step: "minute 1"}, overtaken})
 }
 
 // TestKilledWorker kills a worker in the middle of its tool. Another one goes on
@@ -65,7 +66,7 @@ func TestKilledWorker(t *testing.T) { // case 48
 	if got := s.get(id); text(got) != "worked for 3 minutes" {
 		t.Errorf("%s\n%s", got.Raw, s.logs())
 	}
-	s.doneOnce("")
+	s.doneOnce()
 }
 
 // TestDeadBeforeClaim lets every worker die before it has claimed the task. The

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,6 +44,8 @@ type stage struct {
 	timeout  time.Duration   // of the worker's function
 	key      string          // the idempotency key of its calls
 	reported map[string]bool // the jobs that have said that they are done
+
+	overtaking atomic.Bool // by the second worker
 
 	mu     sync.Mutex
 	server *process

@@ -20,7 +20,17 @@ import (
 	"toolhost/pkg/limits"
 )
 
-var seed = flag.Uint64("seed", 0, "of the storm's faults; 0 draws one. It repeats the faults, not how the processes are scheduled")
+var seed = flag.Uint64("seed", 0, "of the random faults; 0 draws one. It repeats the faults, not how the processes are scheduled")
+
+// chance draws for a test, from -seed.
+func chance(t *testing.T) *rand.Rand {
+	chosen := *seed
+	if chosen == 0 {
+		chosen = rand.Uint64()
+	}
+	t.Logf("-seed %d", chosen)
+	return rand.New(rand.NewPCG(chosen, 0))
+}
 
 // source is Lambda's event source mapping between both queues and a number of
 // worker processes.
@@ -118,16 +128,11 @@ func (w *source) idle() bool {
 
 // TestStorm lets a thousand tasks with a question each meet faults at random: a
 // tenth of all calls to AWS is throttled, refused, lost, or has its reply lost;
-// messages come twice; workers and the server are killed; clocks differ. A tenth of the tasks is
-// cancelled as soon as it is made. All tasks end as they should, and none a
-// second time. A
-// sample is a hundred tasks.
+// messages come twice; workers and the server are killed; clocks differ. A tenth
+// of the tasks is cancelled as soon as it is made. All tasks end as they should,
+// and none a second time. A sample is a hundred tasks.
 func TestStorm(t *testing.T) { // cases 1, 2, 10, 18, 48, 61
-	chosen := *seed
-	if chosen == 0 {
-		chosen = rand.Uint64()
-	}
-	t.Logf("-seed %d", chosen)
+	random := chance(t)
 	tasks := 1000
 	if sampled() {
 		tasks = 100
@@ -135,7 +140,7 @@ func TestStorm(t *testing.T) { // cases 1, 2, 10, 18, 48, 61
 	s := newStage(t)
 	workers, end := s.work(3, nil)
 	defer end()
-	s.weather(chosen, workers)
+	s.weather(random, workers)
 
 	ids := make([]string, tasks)
 	for i := range ids {
@@ -205,9 +210,8 @@ func TestStorm(t *testing.T) { // cases 1, 2, 10, 18, 48, 61
 func cancelled(i int) bool { return i%10 == 9 }
 
 // weather brings faults on a tenth of all calls.
-func (s *stage) weather(seed uint64, workers *source) {
+func (s *stage) weather(random *rand.Rand, workers *source) {
 	var mu sync.Mutex
-	random := rand.New(rand.NewPCG(seed, 0))
 	s.faults.Inject(func(c emulator.Call) emulator.Effect {
 		mu.Lock()
 		now := random.Float64()
