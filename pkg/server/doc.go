@@ -46,6 +46,31 @@
 // data) after which the client may ask again. Both views show the same tasks to
 // their owner.
 //
+// # Listening
+//
+// subscriptions/listen tells of tasks by notifications/tasks instead of having
+// them polled: which of those named the caller may watch, each as it is, and from
+// then on each change that is seen, exactly as tasks/get would show it. It ends
+// with its result once all are terminal, or when the time is up: then the client
+// listens again, and is first told how things are. States that follow each other
+// faster than the server looks are told as the last of them. There is nothing
+// else to subscribe to: a deployment's tools don't change while it runs.
+//
+// A task is looked at as often as it would be polled, but at least every 5 s and
+// at most every second, all tasks of a listen in one read: 12 to 60 read units a
+// minute and task, and none once it is terminal. That is little beside the
+// function, which runs for one listener all the while: at 512 MB about 2.4 cents
+// an hour, where a poll every 15 s costs a tenth of a cent. Limits.MaxListen
+// shortens it or turns it off. A deployment without response streaming has no
+// listen: the method is not found (-32601), and clients poll. A client whose
+// Accept header leaves out text/event-stream gets HTTP 406.
+//
+// # Polling
+//
+// A caller that reads one task more than Limits.PollRate times a second gets HTTP
+// 429 with Retry-After, before anything is read. That is far above any interval
+// that a task advertises, and counted in each process alone.
+//
 // # Callbacks
 //
 // Callback takes what an outside job posts for a task; tool.NewCallback says

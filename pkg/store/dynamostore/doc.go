@@ -9,10 +9,10 @@
 //
 // It promises what store.Store does, and these costs: creating or saving a task
 // is one request and a write unit a KB, loading it one request and a read unit
-// for 4 KB, several of them one request for a hundred. Payloads leave the item, largest first,
-// when it would pass limits.InlineItem. They are written before the item that
-// points to them, never change, and are never deleted by us: the table's time
-// to live takes everything away, the parts after the task.
+// for 4 KB, a hundred of them one request. Payloads leave the item, largest
+// first, when it would pass limits.InlineItem. They are written before the item
+// that points to them, never change, and are never deleted by us: the table's
+// time to live takes everything away, the parts after the task.
 //
 // A failed condition never means failure by itself: the stored item says
 // whether the write was ours after all, sent twice because the reply to the
