@@ -40,8 +40,12 @@ func (s *Server) find(ctx context.Context, c *call) (task.Task, error) {
 	return t, nil
 }
 
-// look is find for a reader, who wakes a task that needs it.
+// look is find for a reader, who may not come too often, and wakes a task that
+// needs it.
 func (s *Server) look(ctx context.Context, c *call) (task.Task, error) {
+	if id, err := c.text("taskId"); err == nil && len(id) <= maxTaskID && !s.manners.admit(c.owner, id, s.clock.Now()) {
+		return task.Task{}, errTooOften
+	}
 	t, err := s.find(ctx, c)
 	if err == nil {
 		s.nudge(ctx, t, s.clock.Now())
@@ -51,9 +55,6 @@ func (s *Server) look(ctx context.Context, c *call) (task.Task, error) {
 
 // getTask shows a task: one consistent read, and the payloads of its status.
 func (s *Server) getTask(ctx context.Context, c *call) (any, error) {
-	if id, err := c.text("taskId"); err == nil && !s.manners.admit(c.owner, id, s.clock.Now()) {
-		return nil, errTooOften
-	}
 	t, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
