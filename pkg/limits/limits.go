@@ -103,6 +103,9 @@ const (
 	MaxResult = 4 << 20
 	// MaxAnswer is the largest answer to one question, as JSON.
 	MaxAnswer = 256 << 10
+	// MaxRequestState is the largest state of a multi round-trip call: with
+	// arguments and answers it comes back in one request.
+	MaxRequestState = 2 << 20
 	// MaxStep is the largest recorded value of a step, as JSON.
 	MaxStep = 4 << 20
 	// MaxStatusMessage is the longest status message; longer ones are cut.

@@ -84,6 +84,8 @@ func (s *Server) resolve(ctx context.Context, token string, answer json.RawMessa
 	case t.Birth != c.Birth: // invariant 4
 		return errCallback
 	}
+	ctx, done := lasting(ctx)
+	defer done()
 	now, sum, awaited := s.clock.Now(), sha256.Sum256(answer), false
 	t, err = store.Update(ctx, s.store, t, func(t task.Task) (task.Task, error) {
 		awaited = t.Awaiting == c.Name

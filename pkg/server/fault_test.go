@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"regexp"
@@ -173,6 +174,25 @@ func TestUpdate(t *testing.T) {
 		}
 		if h.answer(id, "Luca"); h.waiting() != 0 {
 			t.Error("a wake-up for a terminal task")
+		}
+	})
+	t.Run("a client that hangs up during the save leaves a task that is woken", func(t *testing.T) { // invariant 2
+		h, id := asked(t)
+		s, err := server.New(h.options)
+		h.must(err)
+		r := request("tasks/update", `"taskId":"`+id+`","inputResponses":{"name":{"action":"accept","content":{"name":"Luca"}}},`)
+		ctx, hangUp := context.WithCancel(t.Context())
+		h.faults.Inject(func(c emulator.Call) emulator.Effect {
+			if c.Operation == "PutItem" {
+				hangUp()
+			}
+			return emulator.Serve
+		})
+		s.Handle(ctx, r, nil)
+		h.faults.Inject(nil)
+		h.work()
+		if got := h.get(id); !strings.Contains(string(got.Body), "Hello, Luca!") {
+			t.Errorf("%s", got.Body)
 		}
 	})
 	t.Run("a save whose reply is lost is done once", func(t *testing.T) { // case 2

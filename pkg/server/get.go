@@ -72,6 +72,8 @@ func (s *Server) nudge(ctx context.Context, t task.Task, now time.Time) {
 	if !t.Overdue(now) {
 		return
 	}
+	ctx, done := lasting(ctx)
+	defer done()
 	saved, err := store.Update(ctx, s.store, t, func(t task.Task) (task.Task, error) { return task.Nudge(t, now) })
 	if unchanged(err) {
 		return

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"toolhost/pkg/jsonrpc"
 	"toolhost/pkg/protocol"
@@ -42,7 +43,7 @@ func (s *Server) page(c *call) (tools []*tool.Tool, next string, err error) {
 		}
 		name, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 		last := slices.IndexFunc(tools, func(t *tool.Tool) bool { return t.Name() == string(name) })
-		if err != nil || last < 0 {
+		if err != nil || last < 0 || strings.ContainsAny(cursor, "\r\n") {
 			return nil, "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid cursor")
 		}
 		tools = tools[last+1:]

@@ -119,7 +119,11 @@ func (s *Server) ask(c *call, name string, arguments json.RawMessage, r rounds, 
 		r.Asked = append(r.Asked, asked{q.Key, q.Method})
 		result.InputRequests = append(result.InputRequests, protocol.InputRequest{Key: q.Key, Method: q.Method, Params: q.Params})
 	}
-	result.RequestState = s.seal.seal(jsonrpc.Encode(r), binding(c, name, arguments))
+	state := s.seal.seal(jsonrpc.Encode(r), binding(c, name, arguments))
+	if len(state) > limits.MaxRequestState {
+		return toolError("What the tool has asked so far takes %d bytes of requestState; the limit is %d.", len(state), limits.MaxRequestState), nil
+	}
+	result.RequestState = state
 	return result, nil
 }
 

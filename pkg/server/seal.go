@@ -6,6 +6,7 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/base64"
+	"strings"
 
 	"toolhost/pkg/fault"
 )
@@ -55,7 +56,7 @@ func (s sealer) seal(secret, context []byte) string {
 // open is what was sealed with the context; false if it was not, or was changed.
 func (s sealer) open(sealed string, context []byte) ([]byte, bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(sealed)
-	if err != nil {
+	if err != nil || strings.ContainsAny(sealed, "\r\n") { // which the decoder skips
 		return nil, false
 	}
 	for _, aead := range s {

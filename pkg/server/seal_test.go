@@ -31,6 +31,13 @@ func TestSeal(t *testing.T) {
 			t.Error("opened under another key")
 		}
 	})
+	t.Run("line breaks are a change like any other", func(t *testing.T) { // R-H9
+		for _, changed := range []string{sealed + "\n", sealed[:9] + "\r\n" + sealed[9:]} {
+			if _, ok := old.open(changed, context); ok {
+				t.Errorf("%q was opened", changed)
+			}
+		}
+	})
 	t.Run("keys rotate: the first seals, all open", func(t *testing.T) {
 		if _, ok := rotated.open(sealed, context); !ok {
 			t.Error("the old key was forgotten")

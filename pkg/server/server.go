@@ -176,3 +176,12 @@ func (s *Server) handle(ctx context.Context, c *call, body []byte) (response Res
 	}
 	return s.succeed(ctx, c, result)
 }
+
+// saveTime is how long a save and the wake-up after it may take.
+const saveTime = 15 * time.Second
+
+// lasting is ctx for a save and the wake-up that follows it. A client that hangs
+// up between the two must not leave a task that nothing wakes (invariant 2).
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+}

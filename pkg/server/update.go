@@ -27,6 +27,8 @@ func (s *Server) updateTask(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, done := lasting(ctx)
+	defer done()
 	now := s.clock.Now()
 	saved, err := store.Update(ctx, s.store, t, func(t task.Task) (task.Task, error) {
 		payloads := map[string]task.Payload{}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	segment "github.com/segmentio/encoding/json"
 )
@@ -129,6 +130,17 @@ func number(text string) (any, *misplaced) {
 func decodeInto(text json.RawMessage, into any) error {
 	_, err := segment.Parse(text, into, segment.DontMatchCaseInsensitiveStructFields)
 	return err
+}
+
+// misfit says that a Go type can't hold an argument, though the schema allows
+// it, without the names of Go types.
+func misfit(err error) error {
+	kind := "value"
+	var wrong *segment.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		kind, _, _ = strings.Cut(wrong.Value, " ")
+	}
+	return fmt.Errorf("arguments: a %s in them is more than the tool can take", kind)
 }
 
 // property is the path of an object's property, for people and models.

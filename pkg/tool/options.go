@@ -77,7 +77,7 @@ func PrepareWith[In, P any](prepare func(context.Context, *mcp.CallToolRequest, 
 	return func(ctx context.Context, req *mcp.CallToolRequest) (any, error) {
 		var in In
 		if err := decodeInto(req.Params.Arguments, &in); err != nil {
-			return nil, fmt.Errorf("arguments: %w", err)
+			return nil, misfit(err)
 		}
 		return prepare(ctx, req, in)
 	}

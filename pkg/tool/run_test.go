@@ -320,3 +320,18 @@ func TestResult(t *testing.T) {
 		}
 	})
 }
+
+// What the schema allows and the Go type can't hold is told without Go's words (R-H8, R-V4).
+func TestMisfit(t *testing.T) {
+	r := tool.New()
+	tool.Add(r, &mcp.Tool{Name: "count"}, func(_ context.Context, _ *mcp.CallToolRequest, in struct {
+		N int `json:"n"`
+	}) (*mcp.CallToolResult, any, error) {
+		return nil, nil, nil
+	}, tool.Options{})
+	count, _ := r.Lookup("count")
+	out := count.Run(t.Context(), tool.Call{Name: "count", Arguments: json.RawMessage(`{"n":9223372036854775808}`)})
+	if !out.ToolError || !strings.Contains(string(out.Result), "a number in them is more than the tool can take") || strings.Contains(string(out.Result), "Go") {
+		t.Errorf("%s", out.Result)
+	}
+}

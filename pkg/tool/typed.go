@@ -54,7 +54,7 @@ func add[In, Out any](r *Registry, t *mcp.Tool, h mcp.ToolHandlerFor[In, Out], o
 	added.handle = func(ctx context.Context, req *mcp.CallToolRequest, args json.RawMessage) (*mcp.CallToolResult, error) {
 		var in In
 		if err := decodeInto(args, &in); err != nil {
-			return nil, fmt.Errorf("arguments: %w", err)
+			return nil, misfit(err)
 		}
 		res, out, err := h(ctx, req, in)
 		if err != nil {

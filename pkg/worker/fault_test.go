@@ -65,7 +65,25 @@ func TestFault(t *testing.T) {
 		equal(t, "come back", len(s.handle(t.Context(), s.Handle, records)), 1)
 		s.faults.Inject(nil)
 		equal(t, "runs", *runs, 0)
-		s.clock.Advance(limits.QueueVisibility)
+		s.clock.Advance(limits.Visibility)
+		s.work()
+		s.status(made, task.Completed)
+	})
+	t.Run("a_message_that_fails_before_its_claim_is_back_soon_and_then_later_each_time", func(t *testing.T) {
+		s, _ := quick(t)
+		made := s.call("quick")
+		wait := limits.Visibility
+		for range 7 {
+			records := s.receive()
+			equal(t, "received", len(records), 1)
+			s.faults.Inject(failing("dynamodb"))
+			equal(t, "come back", len(s.handle(t.Context(), s.Handle, records)), 1)
+			s.faults.Inject(nil)
+			s.clock.Advance(wait - time.Second)
+			equal(t, "received early", len(s.receive()), 0)
+			s.clock.Advance(time.Second)
+			wait = min(2*wait, limits.MaxDelay)
+		}
 		s.work()
 		s.status(made, task.Completed)
 	})
@@ -205,7 +223,7 @@ func TestFault(t *testing.T) {
 			s, runs := quick(t)
 			made := s.call("quick")
 			s.faults.Inject(func(c emulator.Call) emulator.Effect {
-				if c.Operation == "ChangeMessageVisibility" {
+				if c.Operation == "ChangeMessageVisibility" && c.N == 1 {
 					s.clock.Advance(limits.Visibility)
 					if taken {
 						s.claimedByAnother(made)

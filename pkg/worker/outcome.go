@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -169,7 +170,11 @@ func (r *run) fail(problem *jsonrpc.Error) event {
 		if t.CancelRequested {
 			return task.Settle(t, r.holder, now)
 		}
-		return task.Fail(t, r.holder, task.NewPayload(jsonrpc.Encode(problem)), problem.Message, now)
+		message := problem.Message
+		if message == "" { // a tool's own error may have none; the client is told all the same (R-G4)
+			message = fmt.Sprintf("the tool failed with the error %d", problem.Code)
+		}
+		return task.Fail(t, r.holder, task.NewPayload(jsonrpc.Encode(problem)), message, now)
 	}
 }
 
