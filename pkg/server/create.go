@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -60,8 +59,7 @@ func (s *Server) created(ctx context.Context, c *call, t task.Task) (any, error)
 // wake sends a message that lets a worker look at the task at once. Callers
 // share the queue fairly, each in a group of its own.
 func (s *Server) wake(ctx context.Context, t task.Task, cause queue.Cause) error {
-	o := t.Owner
 	return s.queue.Send(ctx,
 		queue.Message{TaskID: t.ID, Birth: t.Birth, Cause: cause, Trace: t.Trace},
-		queue.Delivery{Group: strings.Join([]string{o.Issuer, o.Subject, o.Tenant, o.Client}, "\x00")})
+		queue.Delivery{Group: t.Owner.Group()})
 }
