@@ -81,3 +81,19 @@ func TestSeal(t *testing.T) {
 		}
 	})
 }
+
+// Nothing opens but what was sealed here (R-H9).
+func FuzzSealed(f *testing.F) {
+	s, err := newSealer([][]byte{bytes.Repeat([]byte{1}, 32)})
+	if err != nil {
+		f.Fatal(err)
+	}
+	sealed := s.seal([]byte("answers so far"), nil)
+	f.Add(sealed[1:], "")
+	f.Add(sealed, "another call")
+	f.Fuzz(func(t *testing.T, state, context string) {
+		if _, ok := s.open(state, []byte(context)); ok {
+			t.Errorf("%q was opened", state)
+		}
+	})
+}
