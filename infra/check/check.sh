@@ -8,12 +8,12 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 logs=.toolhost/ci/log
 mkdir -p "$logs"
-all=(race static template emulators conformance servers vulnerabilities)
+all=(race static template emulators conformance fuzz servers clients vulnerabilities)
 [ $# -gt 0 ] && all=("$@")
 may_be_left_out=vulnerabilities
 
 # installing first: two checks at once would get into each other's way.
-infra/check/install.sh go python node servers || exit 1
+infra/check/install.sh go python node servers clients || exit 1
 
 run() {
 	local began=$SECONDS status=0

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs what the checks need besides Go, pinned, into .toolhost/ci: the Go
 # tools of go.mod here, the Python tools of requirements.txt, node/'s packages
-# with a Node of their own, and the MCP servers of servers/. What is there
-# already is kept.
+# with a Node of their own, the MCP servers of servers/ and the clients of
+# clients/. What is there already is kept.
 #
-#   infra/check/install.sh go python node servers
+#   infra/check/install.sh go python node servers clients
 set -euo pipefail
 cd "$(dirname "$0")"
 ci=../../.toolhost/ci
@@ -44,14 +44,14 @@ for what in "$@"; do
 		npm ci --silent --no-audit --no-fund --prefix "$ci/node"
 		done_with node node/package.json node/package-lock.json
 		;;
-	servers)
-		fresh servers servers/* && continue
-		mkdir -p "$ci/servers"
-		cp servers/package.json servers/package-lock.json "$ci/servers/"
-		npm ci --silent --no-audit --no-fund --prefix "$ci/servers"
-		python3 -m venv "$ci/servers/python"
-		"$ci/servers/python/bin/pip" install --quiet --disable-pip-version-check -r servers/requirements.txt
-		done_with servers servers/*
+	servers | clients)
+		fresh "$what" "$what"/* && continue
+		mkdir -p "$ci/$what"
+		cp "$what/package.json" "$what/package-lock.json" "$ci/$what/"
+		npm ci --silent --no-audit --no-fund --prefix "$ci/$what"
+		python3 -m venv "$ci/$what/python"
+		"$ci/$what/python/bin/pip" install --quiet --disable-pip-version-check -r "$what/requirements.txt"
+		done_with "$what" "$what"/*
 		;;
 	*)
 		echo "install.sh: nothing is called $what" >&2

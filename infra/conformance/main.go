@@ -4,6 +4,9 @@
 //	go run ./infra/conformance          run the suite; 'conformance' must be on PATH
 //	go run ./infra/conformance serve    serve the fixtures at 127.0.0.1:PORT
 //
+// clients/ has the scripts in which clients that others wrote meet the same
+// fixtures; infra/check/clients.sh runs them.
+//
 // The suite meets the deployed code: function handlers, gateway events and the
 // emulators. What may fail is in baseline.yaml, each with its reason.
 package main
