@@ -3,6 +3,9 @@ package protocol
 import (
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
+	"strings"
 
 	"toolhost/pkg/jsonrpc"
 )
@@ -78,3 +81,34 @@ func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
 // NeedsTasks is the requiredCapabilities of a call that can only be a task (R-N3).
 var NeedsTasks = json.RawMessage(`{"extensions":{"` + ExtensionTasks + `":{}}}`)
+
+// MissingCapability is the error for client capabilities that a call needs and
+// that were not declared for it (R-N3, R-N8). required is a ClientCapabilities
+// object; the message names what is in it.
+func MissingCapability(required json.RawMessage) *jsonrpc.Error {
+	return &jsonrpc.Error{
+		Code:    CodeMissingCapability,
+		Message: "Missing required client capability: " + strings.Join(leaves(required, ""), ", "),
+		Data: jsonrpc.Encode(struct {
+			Required json.RawMessage `json:"requiredCapabilities"`
+		}{required}),
+	}
+}
+
+// leaves are the paths of an object's innermost members, such as sampling.tools.
+func leaves(object json.RawMessage, path string) []string {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(object, &members)
+	if len(members) == 0 && path != "" {
+		return []string{path}
+	}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		under := name
+		if path != "" {
+			under = path + "." + name
+		}
+		all = append(all, leaves(members[name], under)...)
+	}
+	return all
+}

@@ -96,7 +96,7 @@ func (c *call) durable(t *tool.Tool, arguments json.RawMessage) (bool, error) {
 		return false, err
 	}
 	if mode == tool.Required && !c.client.HasTasks() {
-		return false, missing(protocol.NeedsTasks) // R-N3
+		return false, protocol.MissingCapability(protocol.NeedsTasks) // R-N3
 	}
 	return mode != tool.Never && c.client.HasTasks(), nil
 }
@@ -133,7 +133,7 @@ func (s *Server) finish(ctx context.Context, c *call, name string, arguments jso
 			slog.String("tool", name), slog.String("answer", o.Error.Message), slog.Any("error", o.Cause))
 		return nil, byTool(o.Error)
 	case tool.Lacks:
-		return nil, missing(o.Required) // R-N8
+		return nil, protocol.MissingCapability(o.Required) // R-N8
 	case tool.Asked:
 		return s.ask(c, name, arguments, r, o)
 	case tool.Slept, tool.Awaits:

@@ -38,18 +38,6 @@ func noMethod(name string) error {
 	return placed{jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method not found: %s", clip(name)), http.StatusNotFound}
 }
 
-// missing is the error for a client capability that the call needs (R-N3, R-N8).
-// required is a ClientCapabilities object.
-func missing(required json.RawMessage) error {
-	return &jsonrpc.Error{
-		Code:    protocol.CodeMissingCapability,
-		Message: "Missing required client capability",
-		Data: jsonrpc.Encode(struct {
-			Required json.RawMessage `json:"requiredCapabilities"`
-		}{required}),
-	}
-}
-
 // clip keeps what a client sent short in an error.
 func clip(s string) string {
 	if len(s) > 100 {

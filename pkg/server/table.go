@@ -140,7 +140,7 @@ func (s *Server) admit(c *call) (method, error) {
 		return none, noMethod(c.message.Method)
 	}
 	if m.needsTasks != nil && m.needsTasks(c) && !c.client.HasTasks() {
-		return none, missing(protocol.NeedsTasks)
+		return none, protocol.MissingCapability(protocol.NeedsTasks)
 	}
 	c.dispatched = true
 	return m, nil

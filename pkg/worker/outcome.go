@@ -104,10 +104,7 @@ func (r *run) event(out tool.Outcome, why error) (event, queue.Cause) {
 	case tool.Broken:
 		return r.fail(protocol.ToolError(out.Error)), ""
 	case tool.Lacks:
-		return r.fail(&jsonrpc.Error{
-			Code: protocol.CodeMissingCapability, Message: "the tool needs a capability that the client did not declare",
-			Data: jsonrpc.Encode(map[string]any{"requiredCapabilities": out.Required}),
-		}), ""
+		return r.fail(protocol.MissingCapability(out.Required)), ""
 	case tool.Asked:
 		questions := make([]task.Input, len(out.Questions))
 		for i, q := range out.Questions {
