@@ -199,9 +199,11 @@ func (t Task) Callback(name string) (Callback, bool) {
 // message in the queue (invariant 5).
 func (t Task) Parked() bool { return t.Status == InputRequired || t.Awaiting != "" }
 
-// Overdue reports whether a wake-up must have been lost: the task should be
-// running or queued, and was last dispatched longer ago than any redelivery
-// could take (invariant 2).
+// Overdue reports whether a wake-up was probably lost: the task should be
+// running or queued, and was last dispatched longer ago than the delays and
+// redeliveries of a claimed message can take (invariant 2). A message whose
+// worker died before its claim is hidden for longer, by the queue's own
+// visibility; one wake-up more then only brings the task forward.
 func (t Task) Overdue(now time.Time) bool {
 	if t.Status != Working || t.Parked() || t.Leased(now) || t.Expired(now) || now.Before(t.WakeAt) {
 		return false
