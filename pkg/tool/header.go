@@ -3,8 +3,11 @@ package tool
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // HeaderParam is an argument that HTTP clients mirror into Mcp-Param-NAME.
@@ -50,7 +53,38 @@ func headerParams(root *node) ([]HeaderParam, error) {
 	return out, onlyReached(root, reached)
 }
 
+// headerKeyword is the annotation in a schema, and the tag of a struct's field.
 const headerKeyword = "x-mcp-header"
+
+// annotate copies the tags of t's fields into the schema that was inferred from
+// it, wherever they stand: headerParams judges them.
+func annotate(s *jsonschema.Schema, t reflect.Type) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case s == nil:
+	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array:
+		annotate(s.Items, t.Elem())
+	case t.Kind() == reflect.Map:
+		annotate(s.AdditionalProperties, t.Elem())
+	case t.Kind() == reflect.Struct:
+		for _, field := range reflect.VisibleFields(t) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if name == "" {
+				name = field.Name
+			}
+			p := s.Properties[name]
+			if p == nil || field.Anonymous {
+				continue
+			}
+			if header, tagged := field.Tag.Lookup(headerKeyword); tagged {
+				p.Extra = map[string]any{headerKeyword: header}
+			}
+			annotate(p, field.Type)
+		}
+	}
+}
 
 // onlyReached refuses annotations on schemas that properties alone don't lead to.
 func onlyReached(n *node, reached map[*node]bool) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os/exec"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -165,6 +166,62 @@ func TestHeaderParams(t *testing.T) {
 			t.Errorf("%s: panic %q", name, got)
 		}
 	}
+}
+
+// R-H11: the annotation may stand in a tag of the input's type.
+func TestHeaderTags(t *testing.T) {
+	type where struct {
+		Zone int `json:"zone,omitempty" x-mcp-header:"Zone"`
+	}
+	type embedded struct {
+		Dry bool `x-mcp-header:"Dry-Run"`
+	}
+	type input struct {
+		embedded
+		Region string `json:"region" jsonschema:"Where to." x-mcp-header:"Region"`
+		Where  *where `json:"where,omitempty"`
+		Plain  string `json:"plain"`
+	}
+	reg := tool.New()
+	addTagged[input](reg)
+	found, _ := reg.Lookup("t")
+	want := []tool.HeaderParam{{Name: "Dry-Run", Path: []string{"Dry"}, Type: "boolean"}, {Name: "Region", Path: []string{"region"}, Type: "string"},
+		{Name: "Zone", Path: []string{"where", "zone"}, Type: "integer"}}
+	if got := found.HeaderParams(); !reflect.DeepEqual(got, want) {
+		t.Errorf("headers %+v, want %+v", got, want)
+	}
+	if entry := string(found.ListEntry()); strings.Count(entry, `"x-mcp-header":`) != 3 || !strings.Contains(entry, `"x-mcp-header":"Region"`) {
+		t.Errorf("listed as %s", entry)
+	}
+
+	t.Run("a tag where no header can stand is refused", func(t *testing.T) {
+		for name, add := range map[string]func(*tool.Registry){
+			"in a list": addTagged[struct{ A []where }],
+			"in a map":  addTagged[struct{ A map[string]where }],
+			"on a number": addTagged[struct {
+				A float64 `x-mcp-header:"A"`
+			}],
+			"on what may be null": addTagged[struct {
+				A *string `x-mcp-header:"A"`
+			}],
+			"no token": addTagged[struct {
+				A string `x-mcp-header:"a b"`
+			}],
+			"empty": addTagged[struct {
+				A string `x-mcp-header:""`
+			}],
+		} {
+			if got := panicOf(func() { add(tool.New()) }); !strings.Contains(got, "x-mcp-header") {
+				t.Errorf("%s: panic %q", name, got)
+			}
+		}
+	})
+}
+
+func addTagged[In any](reg *tool.Registry) {
+	tool.Add(reg, &mcp.Tool{Name: "t"}, func(context.Context, *mcp.CallToolRequest, In) (*mcp.CallToolResult, any, error) {
+		return nil, nil, nil
+	}, tool.Options{})
 }
 
 // R-C5

@@ -15,7 +15,9 @@ import (
 // the SDK adds:
 //
 //   - Without t.InputSchema the schema is inferred from In, which must be a
-//     struct or a map; any stands for an object of anything.
+//     struct or a map; any stands for an object of anything. Beside the SDK's own
+//     jsonschema tag, which describes a property, the tag x-mcp-header:"Region"
+//     makes HTTP clients mirror it into the header Mcp-Param-Region (R-H11).
 //   - Without t.OutputSchema, and unless Out is any, it is inferred from Out.
 //   - Arguments are validated, defaults applied, and decoded into In.
 //   - Out becomes structuredContent, validated, and the same JSON stands as text
@@ -89,6 +91,7 @@ func inferSchemas[In, Out any](d *mcp.Tool) error {
 			if err != nil {
 				return fmt.Errorf("input schema: %w", err)
 			}
+			annotate(s, reflect.TypeFor[In]())
 			d.InputSchema = s
 		}
 	}
