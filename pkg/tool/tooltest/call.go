@@ -1,7 +1,11 @@
 package tooltest
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -37,6 +41,7 @@ type Call struct {
 
 	outcome   *tool.Outcome // of the last run; nil: to be run
 	questions []tool.Question
+	seen      map[string]bool // callbacks that a run was given
 	runs      int
 
 	mu      sync.Mutex
@@ -59,7 +64,7 @@ func Start(t testing.TB, reg *tool.Registry, name string, args any, options ...O
 		t.Fatalf("arguments: %v", err)
 	}
 	c := &Call{t: t, tool: found, clock: clock.NewManual(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))}
-	c.record = newRecord(t)
+	c.record, c.seen = newRecord(t), map[string]bool{}
 	c.call = tool.Call{
 		Name:         name,
 		Arguments:    text,
@@ -80,7 +85,16 @@ func Start(t testing.TB, reg *tool.Registry, name string, args any, options ...O
 
 // KillAfter kills the process once, as soon as the named step is recorded; the
 // call then goes on in another. It fails the test if the step is never recorded.
-func (c *Call) KillAfter(step string) { c.record.killAfter(step) }
+func (c *Call) KillAfter(step string) { c.record.plan(killAfter, step) }
+
+// KillBefore kills the process once, when the named step's function has returned
+// but its value is not recorded yet: the next process runs the step again.
+func (c *Call) KillBefore(step string) { c.record.plan(killBefore, step) }
+
+// StopAfter ends the run's context once, as soon as the named step is recorded,
+// as a host does whose time is up. If the handler then returns an error, the call
+// goes on in another run.
+func (c *Call) StopAfter(step string) { c.record.plan(stopAfter, step) }
 
 // KillAfterEachStep kills the process after every single step.
 func (c *Call) KillAfterEachStep() { c.record.killAlways = true }
@@ -155,21 +169,28 @@ func (c *Call) Awaits(name string) {
 	}
 }
 
-// Callback answers a callback with a body, which is marshalled to JSON. The tool
-// may come to wait for it later.
-func (c *Call) Callback(name string, body any) {
+// Callback answers a callback with a body, which is marshalled to JSON, and
+// returns the status that the outside job gets: 204, also for the same body again
+// before another run has seen it; 409 if it was answered before; 404 once the
+// call is over. The tool may come to wait for it later.
+func (c *Call) Callback(name string, body any) (status int) {
 	c.t.Helper()
-	if _, used := c.call.Callbacks[name]; used {
-		c.t.Fatalf("the callback %q was answered before", name)
-	}
 	text, err := json.Marshal(body)
 	if err != nil {
 		c.t.Fatalf("callback %q: %v", name, err)
+	}
+	before, used := c.call.Callbacks[name]
+	switch {
+	case c.outcome != nil && slices.Contains([]tool.Kind{tool.Done, tool.Broken, tool.Lacks}, c.outcome.Kind):
+		return http.StatusNotFound
+	case used && (c.seen[name] || string(before) != string(text)):
+		return http.StatusConflict
 	}
 	c.call.Callbacks[name] = text
 	if c.outcome != nil && c.outcome.Kind == tool.Awaits && c.outcome.Callback == name {
 		c.outcome = nil
 	}
+	return http.StatusNoContent
 }
 
 // Result runs the call and wants it completed.
@@ -249,7 +270,11 @@ func (c *Call) want(kind tool.Kind) tool.Outcome {
 	return out
 }
 
-// run runs the call once; if its process was killed there is no outcome.
+// errTime is why the context ends of a run that is stopped.
+var errTime = errors.New("this run is out of time")
+
+// run runs the call once; if its process was killed, or its run stopped, there is
+// no outcome.
 func (c *Call) run() {
 	c.t.Helper()
 	call := c.call
@@ -260,15 +285,21 @@ func (c *Call) run() {
 	} else {
 		c.runs++
 	}
+	ctx, stop := context.WithCancelCause(c.t.Context())
+	c.t.Cleanup(func() { stop(nil) }) // a killed process never ends
 	if !c.sync && !preparing {
+		call.Callbacks = maps.Clone(call.Callbacks)
+		for name := range call.Callbacks {
+			c.seen[name] = true
+		}
 		call.TaskID, call.Birth, call.Version = "task", "birth", c.tool.Options().Version
-		call.Steps, call.Callback = c.record.process(), address
+		call.Steps, call.Callback = c.record.process(func() { stop(errTime) }), address
 	}
 	done := make(chan tool.Outcome, 1)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended) // also if the handler stops the test
-		done <- once(c.t.Context(), call)
+		done <- once(ctx, call)
 	}()
 	select {
 	case <-c.record.killed:
@@ -277,6 +308,9 @@ func (c *Call) run() {
 	}
 	select {
 	case out := <-done:
+		if out.Kind == tool.Stopped && context.Cause(ctx) == errTime {
+			return
+		}
 		c.settle(out, preparing)
 	default:
 		c.t.FailNow()

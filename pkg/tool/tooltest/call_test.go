@@ -42,6 +42,26 @@ func registry() *tool.Registry {
 	return reg
 }
 
+// counting is a tool of three steps that gives the sum of what they recorded.
+func counting(ran *int) *tool.Registry {
+	reg := tool.New()
+	tool.Add(reg, &mcp.Tool{Name: "t"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ any) (*mcp.CallToolResult, int, error) {
+		sum := 0
+		for _, name := range []string{"a", "b", "c"} {
+			n, err := tool.Step(ctx, name, func(context.Context) (int, error) {
+				*ran++
+				return *ran, ctx.Err()
+			})
+			if err != nil {
+				return nil, 0, err
+			}
+			sum += n
+		}
+		return nil, sum, nil
+	}, tool.Options{})
+	return reg
+}
+
 func TestCall(t *testing.T) {
 	t.Run("a whole life in a few lines", func(t *testing.T) {
 		c := tooltest.Start(t, registry(), "t", input{})
@@ -57,6 +77,54 @@ func TestCall(t *testing.T) {
 		}
 		if len(c.Reports()) != 4 || c.Reports()[0].Message != "counted" {
 			t.Errorf("reports %v", c.Reports())
+		}
+	})
+
+	t.Run("a process killed before a record runs the step again", func(t *testing.T) {
+		ran := 0
+		c := tooltest.Start(t, counting(&ran), "t", input{})
+		c.KillBefore("a")
+		c.KillAfter("b")
+		if got := c.Text(); got != "9" || ran != 4 || c.Runs() != 3 {
+			t.Errorf("%s after %d steps in %d runs", got, ran, c.Runs())
+		}
+	})
+
+	t.Run("a stopped run is followed by another", func(t *testing.T) {
+		ran := 0
+		c := tooltest.Start(t, counting(&ran), "t", input{})
+		c.StopAfter("a")
+		c.StopAfter("c") // the handler ends well all the same
+		if got := c.Text(); got != "8" || ran != 4 || c.Runs() != 2 {
+			t.Errorf("%s after %d steps in %d runs", got, ran, c.Runs())
+		}
+	})
+
+	t.Run("a callback is answered once", func(t *testing.T) {
+		reg := tool.New()
+		tool.Add(reg, &mcp.Tool{Name: "t"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ any) (*mcp.CallToolResult, any, error) {
+			a, err1 := tool.NewCallback(ctx, "a")
+			b, err2 := tool.NewCallback(ctx, "b")
+			_, err3 := a.Wait(ctx)
+			if err := errors.Join(err1, err2, err3); err != nil {
+				return nil, nil, err
+			}
+			_, err := b.Wait(ctx)
+			return nil, nil, err
+		}, tool.Options{})
+		c := tooltest.Start(t, reg, "t", input{})
+		var got []int
+		post := func(name string, body any) { got = append(got, c.Callback(name, body)) }
+		post("a", 1)
+		post("a", 1)
+		post("a", 2)
+		c.Awaits("b")
+		post("a", 1)
+		post("b", nil)
+		c.Text()
+		post("b", nil)
+		if want := "[204 204 409 409 204 404]"; fmt.Sprint(got) != want {
+			t.Errorf("%v, want %s", got, want)
 		}
 	})
 

@@ -8,7 +8,9 @@
 //	c.Accept("approve", map[string]any{"ok": true})
 //	got := c.Text()                                  // it has completed
 //
-// Asleep and Advance are for sleeps, Awaits and Callback for callbacks.
+// Asleep and Advance are for sleeps, Awaits and Callback for callbacks. KillBefore
+// shows what a step does twice, StopAfter how a call goes on that takes longer
+// than its host may run.
 //
 // A Call is durable unless it was started with Sync. It runs when the test wants
 // to know something of it, always through Tool.Run, from the top, with the

@@ -16,11 +16,25 @@ import (
 type record struct {
 	mu         sync.Mutex
 	values     map[string]json.RawMessage
-	kills      []string // steps still to be killed after
+	faults     []fault // still to come
 	killAlways bool
 	killed     chan struct{} // receives when a process dies
 	over       chan struct{} // closed when the test is over
 }
+
+// fault is what happens once, at a step.
+type fault struct {
+	kind faultKind
+	step string
+}
+
+type faultKind uint8
+
+const (
+	killBefore faultKind = iota // the step's effect has happened, its value is not recorded
+	killAfter
+	stopAfter
+)
 
 func newRecord(t testing.TB) *record {
 	r := &record{values: map[string]json.RawMessage{}, killed: make(chan struct{}, 1), over: make(chan struct{})}
@@ -28,27 +42,37 @@ func newRecord(t testing.TB) *record {
 	return r
 }
 
-func (r *record) killAfter(step string) {
+func (r *record) plan(kind faultKind, step string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.kills = append(r.kills, step)
+	r.faults = append(r.faults, fault{kind, step})
 }
 
-// missed is a step to be killed after that was not recorded, "" if there is none.
+// due takes a fault out of the plan, if it is there.
+func (r *record) due(kind faultKind, step string) bool {
+	i := slices.Index(r.faults, fault{kind, step})
+	if i >= 0 {
+		r.faults = slices.Delete(r.faults, i, i+1)
+	}
+	return i >= 0
+}
+
+// missed is a step at which a fault was planned and never came, "" if there is none.
 func (r *record) missed() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.kills) == 0 {
+	if len(r.faults) == 0 {
 		return ""
 	}
-	return r.kills[0]
+	return r.faults[0].step
 }
 
-// process is one process's access to the record.
-func (r *record) process() tool.Recorder { return &process{record: r} }
+// process is one process's access to the record; stop ends its run's context.
+func (r *record) process(stop func()) tool.Recorder { return &process{record: r, stop: stop} }
 
 type process struct {
 	record *record
+	stop   func()
 	dead   bool // guarded by record.mu
 }
 
@@ -71,18 +95,19 @@ func (p *process) Names() []string {
 func (p *process) Record(_ context.Context, name string, value json.RawMessage) (json.RawMessage, error) {
 	r := p.record
 	r.mu.Lock()
+	if !p.dead && r.due(killBefore, name) {
+		p.die()
+	}
 	if !p.dead {
 		if r.values[name] == nil {
 			r.values[name] = value
 		}
 		value = r.values[name]
-		i := slices.Index(r.kills, name)
-		if i >= 0 {
-			r.kills = slices.Delete(r.kills, i, i+1)
+		if r.due(stopAfter, name) {
+			p.stop()
 		}
-		if i >= 0 || r.killAlways {
-			p.dead = true
-			r.killed <- struct{}{}
+		if r.due(killAfter, name) || r.killAlways {
+			p.die()
 		}
 	}
 	dead := p.dead
@@ -92,4 +117,9 @@ func (p *process) Record(_ context.Context, name string, value json.RawMessage) 
 		return nil, errKilled
 	}
 	return value, nil
+}
+
+func (p *process) die() {
+	p.dead = true
+	p.record.killed <- struct{}{}
 }
