@@ -16,10 +16,10 @@ const (
 	methodRoots  = protocol.MethodRoots
 )
 
-// AskRaw asks the client a question and returns its response as it came. The
-// run ends with the error that AskRaw returns if the answer is not there yet;
-// the tool must return that error. The next run gets the answer here, hours
-// later perhaps. Nothing runs meanwhile.
+// AskRaw asks the client a question and returns its response as it came. If the
+// answer is not there yet, it returns an error, which the tool must return: the
+// run ends, and nothing runs until the answer has come, hours later perhaps. The
+// next run gets it here.
 //
 // A key is unique within the tool, among all kinds of questions. A question of a
 // kind that the client did not declare gives a *MissingCapability.

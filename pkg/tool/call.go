@@ -42,7 +42,7 @@ type Call struct {
 	Steps Recorder
 	// Report shows progress; it may be nil, and may drop what comes too often.
 	Report func(Progress)
-	// Version is the tool's version when the task was made; "" before the first run.
+	// Version is the tool's version at the task's first run; "" before that.
 	Version string
 	// Now is the time; nil means the machine's.
 	Now func() time.Time

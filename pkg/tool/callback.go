@@ -12,10 +12,11 @@ const maxCallbacks = 64
 // whenever the call's handler runs again.
 type Callback struct {
 	Name string
-	// URL takes the job's word: a POST of JSON (an empty body is null), answered
-	// with 204. The same body may be sent again until the call has seen it; that
-	// later, or another one, is answered with 409, and 404 is final too. All else
-	// may be tried again. The URL is the right to answer: treat it as a secret.
+	// URL takes the job's word: a POST of JSON (an empty body is null). 204 means
+	// taken; the same body may be sent again until the call has seen it. Final are
+	// 409, answered before; 404, too late, as the call is over; 400, not JSON; and
+	// 413, too large. Anything else is to be tried again. The URL is the right to
+	// answer: treat it as a secret.
 	URL string
 	// Token is the URL's last part, for a job that makes the URL itself.
 	Token string
@@ -30,7 +31,7 @@ type Callback struct {
 //	if err != nil { … }
 //	film, err := tool.Await[Film](ctx, done)   // suspends: nothing runs meanwhile
 //
-// It needs a task: a call without one fails, as does one within a step.
+// It fails in a call without a task, and inside a step.
 func NewCallback(ctx context.Context, name string) (Callback, error) {
 	w, err := current(ctx, "NewCallback")
 	if err != nil {
@@ -65,9 +66,9 @@ func NewCallback(ctx context.Context, name string) (Callback, error) {
 	return Callback{Name: name, URL: url, Token: token}, nil
 }
 
-// Wait returns the JSON that was posted to the callback, and suspends the call
-// until it has been. What was posted before the tool waits is not lost. Of
-// several callbacks, each is waited for in turn.
+// Wait returns the JSON that was posted to the callback. Until there is some, it
+// suspends the call. What is posted before the tool waits is kept for it. Several
+// callbacks are waited for one after the other.
 func (c Callback) Wait(ctx context.Context) (json.RawMessage, error) {
 	w, err := current(ctx, "Wait")
 	if err != nil {

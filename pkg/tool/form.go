@@ -36,10 +36,10 @@ func (r Reply[T]) Accepted() bool { return r.Action == Accept }
 // maxRounds is how often a form is asked whose answers do not fit it.
 const maxRounds = 3
 
-// MisfitError is the error of a question whose answer did not fit, a form's
-// last of three.
+// MisfitError is the error of an answer, or of a callback's body, that does not
+// fit the type that was asked for. A form is asked three times before.
 type MisfitError struct {
-	Key    string
+	Key    string // of the question, or the callback's name
 	Reason string // names the property at fault
 }
 

@@ -23,15 +23,17 @@ const maxName = 128
 // maxNap is how long a synchronous call may sleep in its process.
 const maxNap = 10 * time.Second
 
-// Step runs do once and records its value, as JSON, under a name that is unique
-// within the tool: a later run of the same call gets the recorded value, and do
-// is not called. An error is returned as it is and not recorded.
+// Step calls do and records the value, as JSON, under a name that is unique
+// within the tool. A later run of the same call gets the recorded value, and do
+// is not called. An error of do is returned as it is and not recorded.
 //
-// The value is recorded once; do's effect happens once, or again where the
-// process died between effect and record. Pass IdempotencyToken on to whatever
-// do calls. Steps may run in parallel, in goroutines that the handler waits
-// for. A step asks nothing and takes no steps. In a synchronous call do just
-// runs.
+// The value is recorded once. What do does may happen again: if the process dies
+// before the value is recorded, the next run calls do again. Pass
+// IdempotencyToken on to whatever do calls.
+//
+// Steps may run in parallel, in goroutines that the handler waits for. A step
+// asks nothing, waits for nothing, and takes no steps. In a call without a task
+// do is just called.
 func Step[T any](ctx context.Context, name string, do func(context.Context) (T, error)) (T, error) {
 	var zero, value T
 	w, err := current(ctx, "Step")
@@ -137,10 +139,10 @@ func (r *run) record(ctx context.Context, name string, value json.RawMessage) (j
 	return kept, nil
 }
 
-// IdempotencyToken names the step of a context for the world outside: it is the
-// same whenever that step of that call runs again, and no other's. Outside a
-// step it names the call. A synchronous call has no identity, and gets a new
-// token each time.
+// IdempotencyToken names the step of a context for services outside, so that they
+// know a repeated request: it is the same whenever that step of that call runs
+// again, and differs from any other step's. Outside a step it names the call. A
+// call without a task has no identity, and gets a new token each time.
 func IdempotencyToken(ctx context.Context) string {
 	w, ok := ctx.Value(contextKey{}).(within)
 	if !ok || w.run.call.TaskID == "" {
@@ -154,10 +156,11 @@ func IdempotencyToken(ctx context.Context) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Sleep waits, for as long as the task lives. Nothing runs meanwhile: the run
-// ends, and the next one comes here again after d has passed since the first.
-// The name is unique within the tool, among its steps too. A synchronous call
-// sleeps in its process, up to 10 s; asked for more, it fails.
+// Sleep waits for d, which may be as long as the task lives. Nothing runs
+// meanwhile: it returns an error, which the tool must return, and the next run
+// begins when d has passed since Sleep was first called. The name is unique
+// within the tool, among its steps too. A call without a task sleeps in its
+// process, up to 10 s; asked for more, it fails.
 func Sleep(ctx context.Context, name string, d time.Duration) error {
 	w, err := current(ctx, "Sleep")
 	if err != nil {
