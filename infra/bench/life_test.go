@@ -94,7 +94,7 @@ var lives = []life{
 		s.promise("a run that asks", s.step("worker: runs until the question", s.deliver), map[kind]int{getTask: 1, putTask: 2, hide: 1})
 		s.promise("the question", s.step("tasks/get: input_required", func() { s.get(id, `"input_required"`) }), map[kind]int{getTask: 1})
 		s.promise("an answer", s.step("tasks/update: the answer", func() { s.answer(id, "whom") }), map[kind]int{getTask: 1, putTask: 1, send: 1})
-		s.promise("a resumed run", s.step("worker: runs to the end", s.deliver), map[kind]int{getTask: 1, querySteps: 1, putTask: 2, hide: 1})
+		s.promise("a resumed run", s.step("worker: runs to the end", s.deliver), map[kind]int{getTask: 1, putTask: 2, hide: 1})
 		s.step("tasks/get: completed", func() { s.get(id, "Ada") })
 	}},
 	{"three steps and a question", func(s *story) {

@@ -30,6 +30,7 @@ func Claim(t Task, holder string, lease time.Duration, now time.Time) (Task, err
 			return t, fault.New(fault.Illegal, "task.Claim", "its %d attempts are used up", t.MaxAttempts)
 		}
 		t.Attempts++
+		t.Recorded = true // by the worker that died, perhaps
 	}
 	t.Claims++
 	t.Lease = &Lease{Run: t.Claims, Holder: holder, Until: now.Add(lease)}
@@ -50,6 +51,12 @@ func Adopt(t Task, version string) Task {
 	if t.Claims == 1 {
 		t.ToolVersion = version
 	}
+	return t
+}
+
+// Record notes that the run that now ends may have recorded steps.
+func Record(t Task) Task {
+	t.Recorded = true
 	return t
 }
 

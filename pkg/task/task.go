@@ -125,6 +125,9 @@ type Task struct {
 	WakeAt time.Time
 	// Awaiting is the name of the callback that the tool waits for, or "".
 	Awaiting string
+	// Recorded is set once a run may have recorded a step: without it a resumed
+	// run need not look for any.
+	Recorded bool
 	// DispatchedAt is when a wake-up was last sent, Nudges how often a read had to.
 	DispatchedAt time.Time
 	Nudges       int

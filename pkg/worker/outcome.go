@@ -83,6 +83,9 @@ func (r *run) leave(ctx context.Context) error {
 // save makes an event of the held task durable, on the newest revision (case 60).
 func (r *run) save(ctx context.Context, event event) error {
 	t, err := store.Update(ctx, r.w.store, r.task, func(t task.Task) (task.Task, error) {
+		if r.steps.tried() {
+			t = task.Record(t)
+		}
 		return event(t, r.w.clock.Now())
 	})
 	r.task = t

@@ -17,14 +17,15 @@ type recorder struct {
 
 	mu    sync.Mutex
 	steps map[string]json.RawMessage
+	tries int // of recording in this run
 	fresh int // recorded in this run
 }
 
-// newRecorder loads what former runs recorded. A task's first run has none, and
-// asks for none.
+// newRecorder loads what former runs recorded, if they can have recorded
+// anything.
 func newRecorder(ctx context.Context, s store.Store, t task.Task) (*recorder, error) {
 	r := &recorder{store: s, task: t, steps: map[string]json.RawMessage{}}
-	if t.Claims <= 1 {
+	if !t.Recorded {
 		return r, nil
 	}
 	steps, err := s.Steps(ctx, t)
@@ -64,6 +65,9 @@ func (r *recorder) Names() []string {
 func (r *recorder) Record(ctx context.Context, name string, value json.RawMessage) (json.RawMessage, error) {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
+	r.mu.Lock()
+	r.tries++
+	r.mu.Unlock()
 	kept, err := r.store.PutStep(ctx, r.task, store.Step{Name: name, Value: task.NewPayload(value)})
 	if err != nil {
 		return nil, err
@@ -83,4 +87,15 @@ func (r *recorder) progressed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fresh > 0
+}
+
+// tried reports whether this run may have recorded a step. A run that never
+// came to its tool has no recorder.
+func (r *recorder) tried() bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tries > 0
 }

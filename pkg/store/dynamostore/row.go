@@ -71,6 +71,7 @@ type row struct {
 	Cancel      bool      `dynamodbav:"cancel,omitempty"`
 	WakeAt      int64     `dynamodbav:"wakeAt,omitempty"`
 	Awaiting    string    `dynamodbav:"awaits,omitempty"`
+	Recorded    bool      `dynamodbav:"steps,omitempty"`
 	Dispatched  int64     `dynamodbav:"sentAt,omitempty"`
 	Nudges      int       `dynamodbav:"nudges,omitempty"`
 
@@ -123,7 +124,7 @@ func encode(op string, t task.Task, nonce string) (item, error) {
 		Issuer: t.Owner.Issuer, Subject: t.Owner.Subject, Tenant: t.Owner.Tenant, Client: t.Owner.Client,
 		Tool: t.Tool, ToolVersion: t.ToolVersion, Arguments: toPayload(t.Arguments), Prepared: toPayload(t.Prepared),
 		Capabilities: t.Capabilities, Protocol: t.Protocol, Trace: t.Trace, Fingerprint: t.Fingerprint,
-		Claims: t.Claims, Attempts: t.Attempts, MaxAttempts: t.MaxAttempts, Cancel: t.CancelRequested,
+		Claims: t.Claims, Attempts: t.Attempts, MaxAttempts: t.MaxAttempts, Cancel: t.CancelRequested, Recorded: t.Recorded,
 		WakeAt: toMilli(t.WakeAt), Awaiting: t.Awaiting, Dispatched: toMilli(t.DispatchedAt), Nudges: t.Nudges,
 		CreatedAt: toMilli(t.CreatedAt), UpdatedAt: toMilli(t.UpdatedAt),
 		TTL: t.TTL.Milliseconds(), Retention: t.Retention.Milliseconds(),
@@ -160,7 +161,7 @@ func decode(op string, it item) (task.Task, error) {
 		Owner: task.Owner{Issuer: r.Issuer, Subject: r.Subject, Tenant: r.Tenant, Client: r.Client},
 		Tool:  r.Tool, ToolVersion: r.ToolVersion, Arguments: d.payload(r.Arguments), Prepared: d.payload(r.Prepared),
 		Capabilities: r.Capabilities, Protocol: r.Protocol, Trace: r.Trace, Fingerprint: r.Fingerprint,
-		Claims: r.Claims, Attempts: r.Attempts, MaxAttempts: r.MaxAttempts, CancelRequested: r.Cancel,
+		Claims: r.Claims, Attempts: r.Attempts, MaxAttempts: r.MaxAttempts, CancelRequested: r.Cancel, Recorded: r.Recorded,
 		WakeAt: fromMilli(r.WakeAt), Awaiting: r.Awaiting, DispatchedAt: fromMilli(r.Dispatched), Nudges: r.Nudges,
 		CreatedAt: fromMilli(r.CreatedAt), UpdatedAt: fromMilli(r.UpdatedAt),
 		TTL: fromMillis(r.TTL), Retention: fromMillis(r.Retention),
