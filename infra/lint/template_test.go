@@ -288,3 +288,19 @@ func TestTemplateEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// What the template counts is what the worker says.
+func TestTemplateCountsMalformedMessages(t *testing.T) { // case 19
+	source, err := os.ReadFile("../../pkg/worker/message.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	filters := resources(t, "AWS::Logs::MetricFilter")
+	equal(t, "filters", len(filters), 2)
+	for name, f := range filters {
+		_, said, _ := strings.Cut(f.at("FilterPattern").text(), `"`)
+		if said, _, _ = strings.Cut(said, `"`); said == "" || !strings.Contains(string(source), `"`+said+`"`) {
+			t.Errorf("%s counts %q, which the worker never says", name, said)
+		}
+	}
+}
