@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
+
+	"toolhost/pkg/client"
 )
 
 // screen is the command on a pseudo-terminal, and what it has shown.
@@ -80,6 +84,14 @@ func (s *screen) expect(text string) {
 			s.t.Fatalf("%q is not shown after %q", text, shown)
 		}
 	}
+}
+
+// word is what follows the text up to the next white space.
+func (s *screen) word(after string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, rest, _ := strings.Cut(ansi.Strip(s.text.String()), after)
+	return strings.Fields(rest)[0]
 }
 
 func (s *screen) send(keys string) {
@@ -211,6 +223,38 @@ func TestDev(t *testing.T) {
 		s.send(ctrlC)
 		s.expect("Stopping")
 		s.exits(exitOK)
+	})
+	t.Run("kill_9_loses_no_task", func(t *testing.T) { // case 48
+		data := filepath.Join(t.TempDir(), "data")
+		dev := func() (*screen, *client.Client) {
+			s := open(t, "", "dev", "--data", data)
+			s.expect("MCP endpoint  ")
+			s.expect("Ctrl-C stops.")
+			return s, client.New(s.word("MCP endpoint  "), client.Options{Answerer: func(context.Context, client.Question) (json.RawMessage, error) {
+				return json.RawMessage(`{"action":"accept","content":{"approve":true,"window":"now"}}`), nil
+			}})
+		}
+		first, c := dev()
+		arguments := json.RawMessage(`{"service":"web","version":"1.4.2","environment":"staging"}`)
+		var ids []string
+		for range 3 { // wherever they are when the process dies: queued, running, waiting
+			o, err := c.Start(t.Context(), "deploy_approval", arguments, client.Watch{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, o.Task.ID)
+		}
+		if err := first.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		first.exits(-1)
+		_, c = dev()
+		for _, id := range ids {
+			result, err := c.Wait(t.Context(), id, client.Watch{})
+			if err != nil || !strings.Contains(string(result), `"outcome":"rehearsed"`) {
+				t.Errorf("%s: %v %s", id, err, result)
+			}
+		}
 	})
 	t.Run("a_port_in_use_is_named_with_the_way_out", func(t *testing.T) {
 		port := toolsURL()[strings.LastIndex(toolsURL(), ":")+1:]
