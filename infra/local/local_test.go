@@ -99,6 +99,23 @@ func TestStart(t *testing.T) {
 		want(t, "messages left", visible+delayed, 0)
 	})
 
+	t.Run("the handle of a long call comes before its tool has begun", func(t *testing.T) { // case 42
+		answered, faults, f := make(chan struct{}), &emulator.Faults{}, newFixture()
+		faults.Inject(func(c emulator.Call) emulator.Effect {
+			if c.Operation == "ReceiveMessage" {
+				<-answered
+			}
+			return emulator.Serve
+		})
+		s := start(t, Options{Registry: f.reg, Faults: faults})
+		o, err := client.New(s.URL, client.Options{}).Start(t.Context(), "endless", json.RawMessage(`{"name":"end"}`), client.Watch{})
+		if err != nil || o.Task == nil || len(f.begun) != 0 {
+			t.Errorf("%+v, %v, %d runs", o, err, len(f.begun))
+		}
+		close(answered)
+		<-f.begun
+	})
+
 	// Cases 41, 48: a restarted laptop goes on with its tasks.
 	t.Run("a task outlives the process", func(t *testing.T) {
 		dir := t.TempDir()
