@@ -4,12 +4,22 @@
 # testdata/fuzz, and is a test from then on.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-ran=0
+ran=0 log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 while IFS=: read -r file _ line; do
 	target=${line#func }
 	target=${target%%(*}
 	echo "== ${file%/*} $target"
-	go test "./${file%/*}" -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-10s}" -fuzzminimizetime 10x -parallel 2
+	if ! go test "./${file%/*}" -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-10s}" -fuzzminimizetime 10x -parallel 2 >"$log" 2>&1; then
+		# Go's fuzzer itself fails now and then because its time is up: go.dev/issue/75804,
+		# mended in Go 1.27.
+		# It has then found nothing: a find comes with the input that failed.
+		if ! grep -q '^    context deadline exceeded' "$log" || grep -qE 'Failing input|panic:|_test.go:' "$log"; then
+			cat "$log"
+			exit 1
+		fi
+	fi
+	tail -2 "$log"
 	ran=$((ran + 1))
 done < <(git grep -n '^func Fuzz' -- '*_test.go')
 echo "$ran fuzz targets"

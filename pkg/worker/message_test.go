@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,7 +33,13 @@ func TestNew(t *testing.T) {
 // quick is a stage with a tool that returns at once, and counts its runs.
 func quick(t *testing.T) (*stage, *int) {
 	s, runs := newStage(t), new(int)
-	s.host("quick", tool.Options{}, func(context.Context) error { *runs++; return nil })
+	var mu sync.Mutex // a batch's records run side by side
+	s.host("quick", tool.Options{}, func(context.Context) error {
+		mu.Lock()
+		defer mu.Unlock()
+		*runs++
+		return nil
+	})
 	return s, runs
 }
 
