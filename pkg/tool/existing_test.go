@@ -19,6 +19,7 @@ type server struct {
 	die     func()
 	started chan struct{} // receives when the tool hang was called
 	ended   chan error    // receives why the tool hang returned
+	over    chan struct{} // closed when the test is over, which ends the tool hang
 	calls   atomic.Int32
 }
 
@@ -29,7 +30,7 @@ type sum struct {
 func newServer() *server {
 	s := &server{
 		mcp:     mcp.NewServer(&mcp.Implementation{Name: "existing", Version: "1"}, &mcp.ServerOptions{PageSize: 3}),
-		started: make(chan struct{}, 10), ended: make(chan error, 10),
+		started: make(chan struct{}, 10), ended: make(chan error, 10), over: make(chan struct{}),
 	}
 	type terms struct {
 		A int64 `json:"a"`
@@ -79,7 +80,10 @@ func newServer() *server {
 	})
 	plain("hang", func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 		s.started <- struct{}{}
-		<-ctx.Done()
+		select {
+		case <-ctx.Done():
+		case <-s.over: // a cancel that overtook its call, on a connection of its own, is lost
+		}
 		s.ended <- ctx.Err()
 		return nil, nil, ctx.Err()
 	})

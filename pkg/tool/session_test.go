@@ -69,7 +69,7 @@ func briefly(d *mcp.Tool) tool.Options {
 // options say Stateless.
 func overHTTP(t *testing.T, s *server, options *mcp.StreamableHTTPOptions) *httptest.Server {
 	h := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp }, options))
-	t.Cleanup(h.Close)
+	t.Cleanup(func() { close(s.over); h.Close() })
 	return h
 }
 
