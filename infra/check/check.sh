@@ -8,7 +8,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 logs=.toolhost/ci/log
 mkdir -p "$logs"
-all=(race static template emulators conformance fuzz servers clients vulnerabilities)
+all=(race static security template emulators conformance fuzz servers clients vulnerabilities)
 [ $# -gt 0 ] && all=("$@")
 may_be_left_out=vulnerabilities
 

@@ -201,5 +201,5 @@ func backoff(after time.Duration, attempts int) time.Duration {
 	if after <= 0 {
 		after = min(time.Second<<min(attempts, 6), time.Minute)
 	}
-	return after + rand.N(after/2+1)
+	return after + rand.N(after/2+1) // #nosec G404 -- jitter is no secret
 }

@@ -82,7 +82,7 @@ func (q *Queue) Hide(ctx context.Context, receipt string, d time.Duration) error
 
 // seconds rounds up.
 func seconds(d time.Duration) int32 {
-	return int32((max(d, 0) + time.Second - 1) / time.Second)
+	return int32((max(d, 0) + time.Second - 1) / time.Second) // #nosec G115 -- SQS refuses more than 12 hours
 }
 
 // gone reports whether a receipt's message is no longer in flight. SQS says so
