@@ -24,21 +24,24 @@ type check struct {
 // baseline says what may fail, and why. A key is a scenario, or scenario/check.
 type baseline map[string]string
 
-func readBaseline(path string) (baseline, error) {
+// readBaseline reads a baseline for each revision.
+func readBaseline(path string) (map[string]baseline, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	b := baseline{}
-	if err := yaml.Unmarshal(raw, &b); err != nil {
+	all := map[string]baseline{}
+	if err := yaml.Unmarshal(raw, &all); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	for key, reason := range b {
-		if strings.TrimSpace(reason) == "" {
-			return nil, fmt.Errorf("%s: %s has no reason", path, key)
+	for _, b := range all {
+		for key, reason := range b {
+			if strings.TrimSpace(reason) == "" {
+				return nil, fmt.Errorf("%s: %s has no reason", path, key)
+			}
 		}
 	}
-	return b, nil
+	return all, nil
 }
 
 // readChecks collects every checks.json below dir. The suite names each folder

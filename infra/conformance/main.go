@@ -31,12 +31,12 @@ import (
 	"toolhost/infra/local"
 )
 
-// requirements is the revision whose scenarios are run; tasksChecks is how many
-// checks of the Tasks extension its suite has.
-const (
-	requirements = "2026-07-28"
-	tasksChecks  = 44
-)
+// revisions are those whose scenarios are run, with how many checks of the Tasks
+// extension each suite has: an older revision has no extension (R-B1).
+var revisions = []struct {
+	name  string
+	tasks int
+}{{"2026-07-28", 44}, {"2025-11-25", 0}}
 
 type cli struct {
 	Serve serveCmd `cmd:"" help:"Serve the fixture tools."`
@@ -82,27 +82,40 @@ func (cmd *runCmd) Run(ctx context.Context) error {
 	if err := os.RemoveAll(cmd.Output); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(cmd.Output, 0o755); err != nil {
+	for _, r := range revisions {
+		if err := cmd.judge(ctx, r.name, r.tasks, known[r.name]); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	return nil
+}
+
+// judge runs a revision's scenarios, or the one that was asked for.
+func (cmd *runCmd) judge(ctx context.Context, revision string, tasks int, known baseline) error {
+	output := filepath.Join(cmd.Output, revision)
+	if err := os.MkdirAll(output, 0o755); err != nil {
 		return err
 	}
-	scenarios, err := cmd.scenarios(ctx)
+	scenarios, err := cmd.scenarios(ctx, revision)
 	if err != nil {
 		return err
+	}
+	args := []string{"--requirements", revision}
+	if cmd.Scenario != "" {
+		if !slices.Contains(scenarios, cmd.Scenario) {
+			return nil
+		}
+		args, scenarios = []string{"--spec-version", revision, "--scenario", cmd.Scenario}, []string{cmd.Scenario}
 	}
 	stack, err := local.Start(ctx, local.Options{Registry: fixtures.Registry()})
 	if err != nil {
 		return err
 	}
-	log, err := os.Create(filepath.Join(cmd.Output, "suite.log"))
+	log, err := os.Create(filepath.Join(output, "suite.log"))
 	if err != nil {
 		return errors.Join(err, stack.Close())
 	}
-	args := []string{"server", "--url", stack.URL, "-o", cmd.Output, "--requirements", requirements}
-	if cmd.Scenario != "" {
-		args = []string{"server", "--url", stack.URL, "-o", cmd.Output, "--scenario", cmd.Scenario}
-		scenarios = []string{cmd.Scenario}
-	}
-	suite := exec.CommandContext(ctx, cmd.Suite, args...)
+	suite := exec.CommandContext(ctx, cmd.Suite, append([]string{"server", "--url", stack.URL, "-o", output}, args...)...)
 	suite.Stdout, suite.Stderr = log, log
 	// The exit code says nothing: it leaves the extension's failures out.
 	var exit *exec.ExitError
@@ -112,24 +125,24 @@ func (cmd *runCmd) Run(ctx context.Context) error {
 	if err := errors.Join(log.Close(), stack.Close()); err != nil {
 		return err
 	}
-	checks, err := readChecks(cmd.Output)
+	checks, err := readChecks(output)
 	if err != nil {
 		return err
 	}
 	v := judge(checks, scenarios, known)
-	v.print(os.Stdout)
-	if cmd.Scenario == "" && v.Tasks != tasksChecks {
-		v.Problems = append(v.Problems, fmt.Sprintf("%d of %d tasks checks", v.Tasks, tasksChecks))
+	if cmd.Scenario == "" && v.Tasks != tasks {
+		v.Problems = append(v.Problems, fmt.Sprintf("%d of %d tasks checks", v.Tasks, tasks))
 	}
+	v.print(os.Stdout, revision)
 	if len(v.Problems) > 0 {
 		return fmt.Errorf("%d problems; the suite's log is %s", len(v.Problems), log.Name())
 	}
 	return nil
 }
 
-// scenarios asks the suite which server scenarios it has.
-func (cmd *runCmd) scenarios(ctx context.Context) ([]string, error) {
-	out, err := exec.CommandContext(ctx, cmd.Suite, "list", "--server", "--requirements", requirements).Output()
+// scenarios asks the suite which server scenarios a revision has.
+func (cmd *runCmd) scenarios(ctx context.Context, revision string) ([]string, error) {
+	out, err := exec.CommandContext(ctx, cmd.Suite, "list", "--server", "--requirements", revision).Output()
 	if err != nil {
 		return nil, fmt.Errorf("the suite's command %q: %w", cmd.Suite, err)
 	}
@@ -160,12 +173,13 @@ func listed(text string) []string {
 	return scenarios
 }
 
-func (v verdict) print(w io.Writer) {
+func (v verdict) print(w io.Writer, revision string) {
 	for _, p := range v.Problems {
 		fmt.Fprintln(w, p)
 	}
+	fmt.Fprint(w, revision, ": ")
 	for _, status := range []string{"SUCCESS", "FAILURE", "WARNING", "SKIPPED", "INFO"} {
 		fmt.Fprintf(w, "%s %d  ", status, v.Counts[status])
 	}
-	fmt.Fprintf(w, "of them in tasks scenarios: SUCCESS %d of %d\n", v.Tasks, tasksChecks)
+	fmt.Fprintf(w, "of them in tasks scenarios: SUCCESS %d\n", v.Tasks)
 }
