@@ -34,7 +34,10 @@ func readBaseline(path string) (map[string]baseline, error) {
 	if err := yaml.Unmarshal(raw, &all); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	for _, b := range all {
+	for revision, b := range all {
+		if !slices.ContainsFunc(suites, func(s suite) bool { return s.revision == revision }) {
+			return nil, fmt.Errorf("%s: the scenarios of %s are not run", path, revision)
+		}
 		for key, reason := range b {
 			if strings.TrimSpace(reason) == "" {
 				return nil, fmt.Errorf("%s: %s has no reason", path, key)

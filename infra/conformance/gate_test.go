@@ -79,12 +79,17 @@ func TestReadBaseline(t *testing.T) {
 	if _, err := readBaseline("baseline.yaml"); err != nil {
 		t.Error(err)
 	}
-	empty := filepath.Join(t.TempDir(), "baseline.yaml")
-	if err := os.WriteFile(empty, []byte("tools-list:\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := readBaseline(empty); err == nil {
-		t.Error("an entry without a reason was read")
+	for name, bad := range map[string]string{
+		"an entry without a reason":  "\"2026-07-28\":\n  tools-list:\n",
+		"a revision that is not run": "\"2024-11-05\":\n  tools-list: there are none\n",
+	} {
+		file := filepath.Join(t.TempDir(), "baseline.yaml")
+		if err := os.WriteFile(file, []byte(bad), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readBaseline(file); err == nil {
+			t.Errorf("%s was read", name)
+		}
 	}
 }
 

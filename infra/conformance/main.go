@@ -31,12 +31,14 @@ import (
 	"toolhost/infra/local"
 )
 
-// revisions are those whose scenarios are run, with how many checks of the Tasks
-// extension each suite has: an older revision has no extension (R-B1).
-var revisions = []struct {
-	name  string
-	tasks int
-}{{"2026-07-28", 44}, {"2025-11-25", 0}}
+// suite is the scenarios of one revision.
+type suite struct {
+	revision string
+	tasks    int // how many checks of the Tasks extension there are
+}
+
+// suites are run one after the other. An older revision has no extension (R-B1).
+var suites = []suite{{"2026-07-28", 44}, {"2025-11-25", 0}}
 
 type cli struct {
 	Serve serveCmd `cmd:"" help:"Serve the fixture tools."`
@@ -82,30 +84,30 @@ func (cmd *runCmd) Run(ctx context.Context) error {
 	if err := os.RemoveAll(cmd.Output); err != nil {
 		return err
 	}
-	for _, r := range revisions {
-		if err := cmd.judge(ctx, r.name, r.tasks, known[r.name]); err != nil {
-			return fmt.Errorf("%s: %w", r.name, err)
+	for _, s := range suites {
+		if err := cmd.judge(ctx, s, known[s.revision]); err != nil {
+			return fmt.Errorf("%s: %w", s.revision, err)
 		}
 	}
 	return nil
 }
 
-// judge runs a revision's scenarios, or the one that was asked for.
-func (cmd *runCmd) judge(ctx context.Context, revision string, tasks int, known baseline) error {
-	output := filepath.Join(cmd.Output, revision)
+// judge runs a suite, or the one scenario that was asked for.
+func (cmd *runCmd) judge(ctx context.Context, s suite, known baseline) error {
+	output := filepath.Join(cmd.Output, s.revision)
 	if err := os.MkdirAll(output, 0o755); err != nil {
 		return err
 	}
-	scenarios, err := cmd.scenarios(ctx, revision)
+	scenarios, err := cmd.scenarios(ctx, s.revision)
 	if err != nil {
 		return err
 	}
-	args := []string{"--requirements", revision}
+	args := []string{"--requirements", s.revision}
 	if cmd.Scenario != "" {
 		if !slices.Contains(scenarios, cmd.Scenario) {
 			return nil
 		}
-		args, scenarios = []string{"--spec-version", revision, "--scenario", cmd.Scenario}, []string{cmd.Scenario}
+		args, scenarios = []string{"--spec-version", s.revision, "--scenario", cmd.Scenario}, []string{cmd.Scenario}
 	}
 	stack, err := local.Start(ctx, local.Options{Registry: fixtures.Registry()})
 	if err != nil {
@@ -115,11 +117,11 @@ func (cmd *runCmd) judge(ctx context.Context, revision string, tasks int, known 
 	if err != nil {
 		return errors.Join(err, stack.Close())
 	}
-	suite := exec.CommandContext(ctx, cmd.Suite, append([]string{"server", "--url", stack.URL, "-o", output}, args...)...)
-	suite.Stdout, suite.Stderr = log, log
+	run := exec.CommandContext(ctx, cmd.Suite, append([]string{"server", "--url", stack.URL, "-o", output}, args...)...)
+	run.Stdout, run.Stderr = log, log
 	// The exit code says nothing: it leaves the extension's failures out.
 	var exit *exec.ExitError
-	if err := suite.Run(); err != nil && !errors.As(err, &exit) {
+	if err := run.Run(); err != nil && !errors.As(err, &exit) {
 		return errors.Join(err, stack.Close())
 	}
 	if err := errors.Join(log.Close(), stack.Close()); err != nil {
@@ -130,10 +132,10 @@ func (cmd *runCmd) judge(ctx context.Context, revision string, tasks int, known 
 		return err
 	}
 	v := judge(checks, scenarios, known)
-	if cmd.Scenario == "" && v.Tasks != tasks {
-		v.Problems = append(v.Problems, fmt.Sprintf("%d of %d tasks checks", v.Tasks, tasks))
+	if cmd.Scenario == "" && v.Tasks != s.tasks {
+		v.Problems = append(v.Problems, fmt.Sprintf("%d of %d tasks checks", v.Tasks, s.tasks))
 	}
-	v.print(os.Stdout, revision)
+	v.print(os.Stdout, s.revision)
 	if len(v.Problems) > 0 {
 		return fmt.Errorf("%d problems; the suite's log is %s", len(v.Problems), log.Name())
 	}
