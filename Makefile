@@ -11,10 +11,13 @@ help: ## This list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
 
 run: ## The whole stack on this machine, at http://127.0.0.1:8080/mcp (PORT=… for another)
-	@go run ./infra/toolhost dev
+	@test -x bin/toolhost || echo "Building; the first time takes a minute or two…"
+	@go build -o bin/toolhost ./infra/toolhost
+	@exec bin/toolhost dev
 
 fixtures: ## The tools that the official conformance suite calls, served the same way
-	@go run ./infra/conformance serve
+	@go build -o bin/fixtures ./infra/conformance
+	@exec bin/fixtures serve
 
 test: ## All tests, with Go alone
 	go test ./...

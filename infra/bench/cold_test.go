@@ -28,7 +28,7 @@ func BenchmarkColdStart(b *testing.B) {
 	functions := []string{"empty", "mcp", "tasks", "worker", "deadletter"}
 	dir := b.TempDir()
 	build := exec.Command("go", "build", "-o", dir, "-tags", "lambda.norpc", "-ldflags", "-s -w", "./testdata/empty",
-		"toolhost/functions/mcp", "toolhost/functions/tasks", "toolhost/functions/worker", "toolhost/functions/deadletter")
+		"../../functions/mcp", "../../functions/tasks", "../../functions/worker", "../../functions/deadletter")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)

@@ -44,18 +44,19 @@ var aws = map[string][]string{
 }
 
 // free have no AWS among all that they import, directly or not.
-var free = []string{"toolhost/pkg/tool", "toolhost/pkg/client", "toolhost/pkg/server", "toolhost/pkg/httpmcp", "toolhost/functions/tools"}
+var free = []string{"./pkg/tool", "./pkg/client", "./pkg/server", "./pkg/httpmcp", "./functions/tools"}
 
 type listed struct {
 	ImportPath string
 	Imports    []string
 	Deps       []string
+	Module     struct{ Path string }
 }
 
 // list asks the go command about packages.
 func list(t *testing.T, arguments ...string) []listed {
 	t.Helper()
-	command := exec.Command("go", append([]string{"list", "-e", "-json=ImportPath,Imports,Deps"}, arguments...)...)
+	command := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports,Deps,Module"}, arguments...)...)
 	var errs bytes.Buffer
 	command.Dir, command.Stderr = root, &errs
 	out, err := command.Output()
@@ -76,16 +77,17 @@ func list(t *testing.T, arguments ...string) []listed {
 
 func TestImports(t *testing.T) {
 	packages := list(t, "./pkg/...")
+	module := packages[0].Module.Path + "/" // yours, where it was renamed
 	known := map[string]bool{}
 	for _, p := range packages {
-		name := strings.TrimPrefix(p.ImportPath, "toolhost/pkg/")
+		name := strings.TrimPrefix(p.ImportPath, module+"pkg/")
 		known[name] = true
 		for _, i := range p.Imports {
-			if other, ours := strings.CutPrefix(i, "toolhost/pkg/"); ours {
+			if other, ours := strings.CutPrefix(i, module+"pkg/"); ours {
 				if !slices.Contains(everywhere, other) && !slices.Contains(may[name], other) {
 					t.Errorf("%s imports %s; pkg/README.md does not allow it", name, other)
 				}
-			} else if strings.HasPrefix(i, "toolhost/") {
+			} else if strings.HasPrefix(i, module) {
 				t.Errorf("%s imports %s; pkg imports neither functions nor infra", name, i)
 			} else if strings.HasPrefix(i, "github.com/aws/") && !slices.ContainsFunc(aws[name], func(prefix string) bool { return strings.HasPrefix(i, prefix) }) {
 				t.Errorf("%s imports %s; AWS is for the drivers and stack", name, i)

@@ -91,7 +91,7 @@ func self() string {
 	if strings.Contains(os.Args[0], "go-build") {
 		return "go run ./infra/toolhost"
 	}
-	return "toolhost"
+	return os.Args[0]
 }
 
 // usageError is a mistake in the command line.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/signal"
 	"strings"
 	"testing"
 )
@@ -25,7 +26,9 @@ func serveByHand(kind string) {
 		if reply := respond(kind, line); reply != "" {
 			fmt.Println(reply)
 			if kind == "deaf" && strings.Contains(reply, echoSchema) {
-				select {}
+				never := make(chan os.Signal, 1)
+				signal.Notify(never, os.Interrupt) // a bare select{} is a deadlock to a program without C
+				<-never
 			}
 		}
 	}
