@@ -48,7 +48,7 @@ func (cmd *callCmd) flags(url *string, help *bool) []flag {
 
 func (cmd *callCmd) Run(ctx context.Context, c *cli, t *terminal) error {
 	if len(cmd.Rest) == 0 {
-		return usagef("which tool? 'toolhost tools' lists them")
+		return usagef("which tool? 'toolhost tools' lists them, and 'toolhost call TOOL --help' shows one's arguments")
 	}
 	name, rest := cmd.Rest[0], cmd.Rest[1:]
 	if strings.HasPrefix(name, "-") {

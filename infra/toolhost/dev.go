@@ -15,9 +15,9 @@ import (
 
 // devCmd runs the whole stack.
 type devCmd struct {
-	Port    int    `help:"Port of the endpoint on 127.0.0.1; 0 takes any that is free." env:"PORT" default:"8080" placeholder:"PORT"`
+	Port    int    `help:"Port of the endpoint on 127.0.0.1; 0 takes any that is free (${default})." env:"PORT" default:"8080" placeholder:"PORT"`
 	Data    string `help:"Directory that keeps tasks for the next start; without one they are in memory." placeholder:"DIR"`
-	Workers int    `help:"How many tasks run at once." default:"4" placeholder:"N"`
+	Workers int    `help:"How many tasks run at once (${default})." default:"4" placeholder:"N"`
 	Verbose bool   `short:"v" help:"Log everything."`
 }
 

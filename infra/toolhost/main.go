@@ -18,7 +18,7 @@ const defaultURL = "http://127.0.0.1:8080/mcp"
 
 // cli is the command line.
 type cli struct {
-	URL string `help:"MCP endpoint." env:"TOOLHOST_URL" default:"${endpoint}" placeholder:"URL"`
+	URL string `help:"MCP endpoint; ${default} unless said otherwise." env:"TOOLHOST_URL" default:"${endpoint}" placeholder:"URL"`
 
 	Dev     devCmd     `cmd:"" help:"Run the whole stack here, without an AWS account."`
 	Emulate emulateCmd `cmd:"" help:"Run only the emulators of DynamoDB and SQS, for 'sam local' to point at."`

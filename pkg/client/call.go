@@ -37,14 +37,20 @@ type Outcome struct {
 const maxRounds = 32
 
 // Call calls a tool and stays with it to its result, a CallToolResult. arguments is a JSON object,
-// or nil. If ctx ends first, a task that was made goes on; Watch.Task has told
-// its id.
+// or nil. If ctx ends first, a task that was made goes on, unless Options.CancelOnEnd says otherwise; Watch.Task
+// has told its id.
 func (c *Client) Call(ctx context.Context, tool string, arguments json.RawMessage, w Watch) (json.RawMessage, error) {
 	o, err := c.Start(ctx, tool, arguments, w)
 	if err != nil || o.Task == nil {
 		return o.Result, err
 	}
-	return c.wait(ctx, *o.Task, w)
+	result, err := c.wait(ctx, *o.Task, w)
+	if err != nil && ctx.Err() != nil && c.opts.CancelOnEnd {
+		brief, done := context.WithTimeout(context.WithoutCancel(ctx), attemptTime)
+		defer done()
+		err = errors.Join(err, c.Cancel(brief, o.Task.ID))
+	}
+	return result, err
 }
 
 // Start calls a tool, answers what it asks before it runs, and returns the
@@ -59,6 +65,9 @@ func (c *Client) Start(ctx context.Context, tool string, arguments json.RawMessa
 	}
 	for range maxRounds {
 		raw, err := c.callOnce(ctx, x, arguments)
+		if c.wantsOlder(err) {
+			return c.callOlder(ctx, err, tool, arguments, w)
+		}
 		if err != nil {
 			return Outcome{}, err
 		}

@@ -28,6 +28,12 @@ type Options struct {
 	// Answerer answers the tools' questions. Without one the server is told that
 	// nobody can be asked.
 	Answerer Answerer
+	// Poll makes the client poll tasks that it could listen to. An open stream keeps
+	// a function of the server's running; polls cost a request each.
+	Poll bool
+	// CancelOnEnd cancels the task of a Call whose context ends. Without it the task
+	// goes on, and Wait comes back to it by its id.
+	CancelOnEnd bool
 	// Tries is how often a request that is safe to repeat is sent; 0 means 4.
 	Tries uint
 }
@@ -40,9 +46,13 @@ type Client struct {
 	// answered says that an MCP server has answered before: only then is an
 	// endpoint that can't be reached worth waiting for.
 	answered atomic.Bool
+	// newer says that the server has answered in this client's revision.
+	newer atomic.Bool
 
 	mu       sync.Mutex
 	mirrored map[string][]mirror // by tool, as listed last
+
+	legacy older
 }
 
 // New makes a client for an MCP endpoint, such as http://127.0.0.1:8080/mcp.
@@ -101,6 +111,7 @@ func (c *Client) do(ctx context.Context, x exchange) (json.RawMessage, error) {
 	if err := json.Unmarshal(result, &r); err != nil {
 		return nil, fmt.Errorf("the server answered %s with a result that can't be read: %w", x.method, err)
 	}
+	c.newer.Store(true)
 	switch r.ResultType {
 	case protocol.ResultComplete, "": // "" is what servers of earlier revisions send
 		return result, nil

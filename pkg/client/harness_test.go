@@ -135,8 +135,14 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// scripted is a client of a scripted server.
+// scripted is a client of a scripted server, which it does not listen to.
 func scripted(o client.Options, replies ...reply) (*client.Client, *script) {
+	o.Poll = true
+	return listening(o, replies...)
+}
+
+// listening is one that listens where it can.
+func listening(o client.Options, replies ...reply) (*client.Client, *script) {
 	s := &script{replies: replies}
 	o.HTTP = &http.Client{Transport: s, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return client.New("http://script.example/mcp", o), s

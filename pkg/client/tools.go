@@ -30,6 +30,9 @@ func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 	params := map[string]any{}
 	for range maxPages {
 		raw, err := c.do(ctx, exchange{method: protocol.MethodToolsList, params: params})
+		if c.wantsOlder(err) {
+			return c.listOlder(ctx, err)
+		}
 		if err != nil {
 			return nil, err
 		}

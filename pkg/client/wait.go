@@ -7,6 +7,7 @@ import (
 
 // Wait stays with a task to its end, answers its questions, and returns its
 // result, a CallToolResult, or a *FailedError, ErrCancelled, or ErrUnknownTask if it is gone. It
+// listens to the task where the server offers that, and reads it once a minute to be sure; elsewhere it
 // polls as often as the server wants it to, also while a question is open.
 func (c *Client) Wait(ctx context.Context, id string, w Watch) (json.RawMessage, error) {
 	t, err := c.Get(ctx, id)
@@ -20,24 +21,15 @@ func (c *Client) Wait(ctx context.Context, id string, w Watch) (json.RawMessage,
 func (c *Client) wait(ctx context.Context, t Task, w Watch) (json.RawMessage, error) {
 	in := &interview{client: c, settled: map[string]bool{}, refused: map[string]string{}, refusals: map[string]int{}}
 	defer in.end()
+	live := &listener{client: c, id: t.ID, off: c.opts.Poll}
+	defer live.end()
 	for {
 		if result, ended, err := t.outcome(); ended {
 			return result, err
 		}
 		in.begin(ctx, t)
-		poll, stop := c.opts.Clock.After(t.poll())
-		select {
-		case <-ctx.Done():
-			stop()
-			return nil, ctx.Err()
-		case <-poll:
-		case a := <-in.answers:
-			stop()
-			if err := in.deliver(ctx, t.ID, a); err != nil {
-				return nil, err
-			}
-		}
-		next, err := c.Get(ctx, t.ID)
+		live.begin(ctx)
+		next, err := c.next(ctx, t, in, live)
 		if err != nil {
 			return nil, err
 		}
@@ -47,6 +39,32 @@ func (c *Client) wait(ctx context.Context, t Task, w Watch) (json.RawMessage, er
 		}
 		t = next
 	}
+}
+
+// next waits until there is something to see, and returns the task as it is then.
+func (c *Client) next(ctx context.Context, t Task, in *interview, live *listener) (Task, error) {
+	poll, stop := c.opts.Clock.After(live.poll(t))
+	defer stop()
+	select {
+	case <-ctx.Done():
+		return t, ctx.Err()
+	case <-poll:
+	case told := <-live.states:
+		live.heard = true
+		if told.LastUpdatedAt.Before(t.LastUpdatedAt) { // a read was quicker
+			told = t
+		}
+		return told, nil
+	case err := <-live.ended:
+		if live.over(err); err == nil && !live.off {
+			return t, nil // the next stream tells how things are
+		}
+	case a := <-in.answers:
+		if err := in.deliver(ctx, t.ID, a); err != nil {
+			return t, err
+		}
+	}
+	return c.Get(ctx, t.ID)
 }
 
 // maxRefusals is how often one question is put again because the server refused
