@@ -66,6 +66,7 @@ require (
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/dgryski/go-metro v0.0.0-20250106013310-edb8663e5e33 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/go-jose/go-jose/v4 v4.1.9 // indirect
 	github.com/google/licensecheck v0.3.1 // indirect
 	github.com/kamstrup/intmap v0.5.2 // indirect
 	github.com/lucasb-eyer/go-colorful v1.3.0 // indirect

@@ -18,6 +18,7 @@ var everywhere = []string{"fault", "clock", "limits"}
 var may = map[string][]string{
 	"protocol":          {"jsonrpc", "task"},
 	"auth":              {"task"},
+	"auth/authtest":     {},
 	"store":             {"task"},
 	"store/dynamostore": {"store", "task"},
 	"store/storetest":   {"store", "task"},

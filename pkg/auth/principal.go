@@ -1,8 +1,8 @@
-// Package auth says who calls.
 package auth
 
 import (
 	"context"
+	"slices"
 
 	"toolhost/pkg/task"
 )
@@ -26,6 +26,11 @@ func (p Principal) Owner() task.Owner {
 		o.Client = p.Client
 	}
 	return o
+}
+
+// Lacks are those of the scopes that the caller does not hold, in their order.
+func (p Principal) Lacks(scopes []string) []string {
+	return slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return slices.Contains(p.Scopes, s) })
 }
 
 type key struct{}
