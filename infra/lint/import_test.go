@@ -19,6 +19,7 @@ var may = map[string][]string{
 	"protocol":          {"jsonrpc", "task"},
 	"auth":              {"task"},
 	"auth/authtest":     {},
+	"config":            {"auth"},
 	"store":             {"task"},
 	"store/dynamostore": {"store", "task"},
 	"store/storetest":   {"store", "task"},

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"toolhost/pkg/auth"
 	"toolhost/pkg/fault"
 	"toolhost/pkg/limits"
 )
@@ -24,6 +26,7 @@ type Config struct {
 	// PublicURL has no slash at its end; "" if there is none.
 	PublicURL string
 	Auth      Auth
+	OAuth     OAuth
 	Streaming bool
 	Origins   []string
 	Hosts     []string
@@ -38,8 +41,24 @@ type Config struct {
 // Auth says who may call.
 type Auth string
 
-// AuthNone lets everybody call; all callers are one anonymous caller.
-const AuthNone Auth = "none"
+const (
+	// AuthNone lets everybody call; all callers are one anonymous caller.
+	AuthNone Auth = "none"
+	// AuthOAuth asks for a bearer token.
+	AuthOAuth Auth = "oauth"
+	// AuthIAM leaves it to API Gateway and IAM.
+	AuthIAM Auth = "iam"
+)
+
+// OAuth says which tokens are good; for AuthOAuth alone.
+type OAuth struct {
+	Issuer  string
+	KeysURL string // "" is found by the issuer's metadata
+	// Audience is PublicURL with /mcp unless something else is said.
+	Audience    string
+	Scopes      []string // asked of every request
+	TenantClaim string
+}
 
 // Limits are the sizes in bytes that an operator may change.
 type Limits struct{ Body, Arguments, Result, Answer int }
@@ -61,6 +80,11 @@ var Variables = []Variable{
 	{"TOOLHOST_KEYS", "", false, setKeys},
 	{"TOOLHOST_PUBLIC_URL", "", false, setPublicURL},
 	{"TOOLHOST_AUTH", "", true, setAuth},
+	{"TOOLHOST_ISSUER", "", false, secureURL(func(c *Config) *string { return &c.OAuth.Issuer })},
+	{"TOOLHOST_JWKS_URL", "", false, secureURL(func(c *Config) *string { return &c.OAuth.KeysURL })},
+	{"TOOLHOST_AUDIENCE", "", false, text(func(c *Config) *string { return &c.OAuth.Audience })},
+	{"TOOLHOST_SCOPES", "", false, setScopes},
+	{"TOOLHOST_TENANT_CLAIM", "", false, text(func(c *Config) *string { return &c.OAuth.TenantClaim })},
 	{"TOOLHOST_STREAMING", "false", false, setStreaming},
 	{"TOOLHOST_ORIGINS", "", false, list(func(c *Config) *[]string { return &c.Origins })},
 	{"TOOLHOST_HOSTS", "", false, list(func(c *Config) *[]string { return &c.Hosts })},
@@ -93,6 +117,14 @@ func Load(getenv func(string) string) (Config, error) {
 	if c.KeysSecret != "" && c.Keys.Rotating != nil {
 		wrong = append(wrong, "TOOLHOST_KEYS and TOOLHOST_KEYS_SECRET are both set")
 	}
+	if c.Auth == AuthOAuth {
+		if c.OAuth.Issuer == "" || c.PublicURL == "" {
+			wrong = append(wrong, "TOOLHOST_AUTH=oauth needs TOOLHOST_ISSUER and TOOLHOST_PUBLIC_URL")
+		}
+		if c.OAuth.Audience == "" {
+			c.OAuth.Audience = c.PublicURL + "/mcp"
+		}
+	}
 	if wrong != nil {
 		return Config{}, fault.New(fault.Invalid, "config.Load", "%s", strings.Join(wrong, "; "))
 	}
@@ -121,10 +153,25 @@ func size(field func(*Config) *int) func(*Config, string) error {
 }
 
 func setAuth(c *Config, value string) error {
-	if c.Auth = Auth(value); c.Auth != AuthNone {
-		return fmt.Errorf("is not %q", AuthNone)
+	if c.Auth = Auth(value); c.Auth != AuthNone && c.Auth != AuthOAuth && c.Auth != AuthIAM {
+		return errors.New("is not none, oauth or iam")
 	}
 	return nil
+}
+
+func secureURL(field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		*field(c) = value
+		return auth.CheckURL(value)
+	}
+}
+
+func setScopes(c *Config, value string) error {
+	c.OAuth.Scopes = strings.Fields(value)
+	if !slices.ContainsFunc(c.OAuth.Scopes, func(s string) bool { return !auth.IsScope(s) }) {
+		return nil
+	}
+	return errors.New("are not scopes, separated by spaces")
 }
 
 func setPublicURL(c *Config, value string) error {

@@ -45,11 +45,27 @@ func TestLoad(t *testing.T) {
 			t.Errorf("got %v, %v, %v", got.MaxListen, got.PollRate, err)
 		}
 	})
+	t.Run("oauth", func(t *testing.T) {
+		good := []string{"TOOLHOST_AUTH", "oauth", "TOOLHOST_ISSUER", "https://i.example", "TOOLHOST_PUBLIC_URL", "https://t.example/v1", "TOOLHOST_SCOPES", "mcp more"}
+		got, err := Load(env(good...))
+		if want := (OAuth{Issuer: "https://i.example", Audience: "https://t.example/v1/mcp", Scopes: []string{"mcp", "more"}}); err != nil || !reflect.DeepEqual(got.OAuth, want) {
+			t.Errorf("got %+v, %v", got.OAuth, err)
+		}
+		if got, err = Load(env(append(good, "TOOLHOST_AUDIENCE", "tools")...)); err != nil || got.OAuth.Audience != "tools" {
+			t.Errorf("got %+v, %v", got.OAuth, err)
+		}
+		for _, name := range []string{"TOOLHOST_ISSUER", "TOOLHOST_PUBLIC_URL"} {
+			if _, err := Load(env(append(good, name, "")...)); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), name) {
+				t.Errorf("without %s: %v", name, err)
+			}
+		}
+	})
 	t.Run("an error names the variable and not its value", func(t *testing.T) {
 		for name, value := range map[string]string{
 			"TOOLHOST_TABLE": "", "TOOLHOST_QUEUE_URL": "", "TOOLHOST_AUTH": "everyone", "TOOLHOST_STREAMING": "perhaps",
 			"TOOLHOST_ORIGINS": "a,,b", "TOOLHOST_LOG_LEVEL": "loud", "TOOLHOST_MAX_LISTEN": "16m", "TOOLHOST_POLL_RATE": "-2", "TOOLHOST_MAX_BODY": "-1", "TOOLHOST_MAX_RESULT": "1e6",
 			"TOOLHOST_KEYS": "tiny secret", "TOOLHOST_PUBLIC_URL": "toolhost.example",
+			"TOOLHOST_ISSUER": "http://i.example", "TOOLHOST_JWKS_URL": "ftp://i.example", "TOOLHOST_SCOPES": "\"quoted\"",
 		} {
 			_, err := Load(env(name, value))
 			if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), name) {

@@ -8,7 +8,12 @@
 //	TOOLHOST_KEYS_SECRET               Secrets Manager name or ARN of the keys
 //	TOOLHOST_KEYS                      the keys themselves, where there is no Secrets Manager
 //	TOOLHOST_PUBLIC_URL                where the deployment is reached from outside, without /mcp: callbacks arrive below it; without it tools make none
-//	TOOLHOST_AUTH           required   who may call: none means everybody
+//	TOOLHOST_AUTH           required   who may call: none means everybody, oauth a bearer token's holder, iam whom API Gateway lets in
+//	TOOLHOST_ISSUER                    the authorization server whose tokens are accepted, as it stands in iss; needed for oauth
+//	TOOLHOST_JWKS_URL                  where it publishes its keys, if that is not to be found by its metadata
+//	TOOLHOST_AUDIENCE                  what stands in aud of a token for this deployment; without it, the public URL with /mcp
+//	TOOLHOST_SCOPES                    scopes that every request needs, separated by spaces; tools may need more
+//	TOOLHOST_TENANT_CLAIM              the claim that holds a caller's tenant; a token without it is then refused
 //	TOOLHOST_STREAMING      false      whether the gateway invokes the function for a response stream
 //	TOOLHOST_ORIGINS                   web origins that may call, separated by commas; * for all
 //	TOOLHOST_HOSTS                     host names under which the server may be addressed, separated by commas; empty for all
