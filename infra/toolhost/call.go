@@ -22,7 +22,7 @@ type callCmd struct {
 // helps are the words about flags that several places show.
 var helps = map[string]string{
 	"endpoint": defaultURL,
-	"url":      "MCP endpoint ($TOOLHOST_URL).",
+	"url":      "MCP endpoint ($TOOLHOST_URL). Default " + defaultURL + ".",
 	"args":     "All arguments as one JSON object, or @PATH of a file that holds it. Other flags go over it.",
 	"answers":  "Answers to the tool's questions by their keys, {\"key\": {…}} as JSON or @PATH: the content of the form, or a whole response with its action.",
 	"detach":   "Print the task's id and leave it running.",
@@ -48,11 +48,11 @@ func (cmd *callCmd) flags(url *string, help *bool) []flag {
 
 func (cmd *callCmd) Run(ctx context.Context, c *cli, t *terminal) error {
 	if len(cmd.Rest) == 0 {
-		return usagef("which tool? 'toolhost tools' lists them, and 'toolhost call TOOL --help' shows one's arguments")
+		return usagef("which tool? '%[1]s tools' lists them, and '%[1]s call TOOL --help' shows one's arguments", self())
 	}
 	name, rest := cmd.Rest[0], cmd.Rest[1:]
 	if strings.HasPrefix(name, "-") {
-		return usagef("there is no %s; the tool's arguments come after its name: toolhost call TOOL %s", name, strings.Join(cmd.Rest, " "))
+		return usagef("there is no %s; the tool's arguments come after its name: %s call TOOL %s", name, self(), strings.Join(cmd.Rest, " "))
 	}
 	c.URL = flagValue(rest, "url", c.URL)
 	t.json = cmd.JSON || flagValue(rest, "json", "") != ""
@@ -79,7 +79,7 @@ func (cmd *callCmd) Run(ctx context.Context, c *cli, t *terminal) error {
 		all, err = setOwn(all)
 	}
 	if err != nil {
-		return usagef("%w; 'toolhost call %s --help' lists the arguments", err, tool.Name)
+		return usagef("%w; '%s call %s --help' lists the arguments", err, self(), tool.Name)
 	}
 	t.json = cmd.JSON
 	if help {
@@ -90,6 +90,9 @@ func (cmd *callCmd) Run(ctx context.Context, c *cli, t *terminal) error {
 	arguments, err := t.arguments(schema, cmd.Args, all)
 	if err != nil {
 		return err
+	}
+	if missing := schema.missing(arguments); missing != nil {
+		return usagef("%s needs %s; '%s call %[1]s --help' lists its arguments", tool.Name, strings.Join(missing, ", "), self())
 	}
 	if answerer.prepared, err = t.answers(cmd.Answers); err != nil {
 		return err

@@ -15,9 +15,9 @@ import (
 
 // devCmd runs the whole stack.
 type devCmd struct {
-	Port    int    `help:"Port of the endpoint on 127.0.0.1; 0 takes any that is free (${default})." env:"PORT" default:"8080" placeholder:"PORT"`
+	Port    int    `help:"Port of the endpoint on 127.0.0.1; 0 takes any that is free. Default ${default}." env:"PORT" default:"8080" placeholder:"PORT"`
 	Data    string `help:"Directory that keeps tasks for the next start; without one they are in memory." placeholder:"DIR"`
-	Workers int    `help:"How many tasks run at once (${default})." default:"4" placeholder:"N"`
+	Workers int    `help:"How many tasks run at once. Default ${default}." default:"4" placeholder:"N"`
 	Verbose bool   `short:"v" help:"Log everything."`
 }
 
@@ -68,7 +68,7 @@ func (cmd *devCmd) Run(ctx context.Context, t *terminal) error {
 	if cmd.Data != "" {
 		kept = "Tasks are kept in " + cmd.Data + "."
 	}
-	fmt.Fprintf(t.out, "\nThere is no authentication: every program on this machine can call these tools.\n%s Ctrl-C stops.\n\n", kept)
+	fmt.Fprintf(t.out, "\nThe endpoint is all that is here, besides /callbacks/TOKEN, to which tools send outside jobs.\nThere is no authentication: every program on this machine can call these tools.\n%s Ctrl-C stops.\n\n", kept)
 	context.AfterFunc(ctx, func() {
 		t.say("\nStopping; what runs is released. Ctrl-C again quits at once.")
 	})

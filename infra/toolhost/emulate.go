@@ -15,9 +15,9 @@ import (
 
 // emulateCmd runs the emulators alone.
 type emulateCmd struct {
-	Port int    `help:"Port of the endpoint, for DynamoDB and SQS both; 0 takes any that is free (${default})." env:"PORT" default:"8089" placeholder:"PORT"`
-	Host string `help:"Address to bind to. Containers on Linux need one that they can reach, such as 172.17.0.1 (${default})." default:"127.0.0.1" placeholder:"ADDRESS"`
-	As   string `help:"Name by which the functions' containers reach this machine (${default})." default:"host.docker.internal" placeholder:"NAME"`
+	Port int    `help:"Port of the endpoint, for DynamoDB and SQS both; 0 takes any that is free. Default ${default}." env:"PORT" default:"8089" placeholder:"PORT"`
+	Host string `help:"Address to bind to. Containers on Linux need one that they can reach, such as 172.17.0.1. Default ${default}." default:"127.0.0.1" placeholder:"ADDRESS"`
+	As   string `help:"Name by which the functions' containers reach this machine. Default ${default}." default:"host.docker.internal" placeholder:"NAME"`
 	Data string `help:"Directory that keeps table and queues for the next start; without one they are in memory." placeholder:"DIR"`
 }
 

@@ -180,7 +180,7 @@ func (in *input) set(text string) error {
 		return nil
 	case "choice", "choices":
 		if !slices.ContainsFunc(in.options, func(c choice) bool { return c.Const == text }) {
-			return errors.New(in.kindText())
+			return fmt.Errorf("%q is none of %s", text, in.values())
 		}
 		in.picks = append(in.picks, text)
 	}
@@ -188,15 +188,20 @@ func (in *input) set(text string) error {
 	return in.check(text)
 }
 
+// values are what there is to choose from.
+func (in *input) values() string {
+	values := make([]string, len(in.options))
+	for i, o := range in.options {
+		values[i] = o.Const
+	}
+	return strings.Join(values, " | ")
+}
+
 // kindText tells what may be entered.
 func (in *input) kindText() string {
 	text := in.kind
 	if len(in.options) > 0 {
-		values := make([]string, len(in.options))
-		for i, o := range in.options {
-			values[i] = o.Const
-		}
-		text = strings.Join(values, " | ")
+		text = in.values()
 		if in.kind == "choices" {
 			text = "any of " + text
 		}

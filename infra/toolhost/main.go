@@ -18,7 +18,7 @@ const defaultURL = "http://127.0.0.1:8080/mcp"
 
 // cli is the command line.
 type cli struct {
-	URL string `help:"MCP endpoint; ${default} unless said otherwise." env:"TOOLHOST_URL" default:"${endpoint}" placeholder:"URL"`
+	URL string `help:"MCP endpoint. Default ${default}." env:"TOOLHOST_URL" default:"${endpoint}" placeholder:"URL"`
 
 	Dev     devCmd     `cmd:"" help:"Run the whole stack here, without an AWS account."`
 	Emulate emulateCmd `cmd:"" help:"Run only the emulators of DynamoDB and SQS, for 'sam local' to point at."`
@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, t *terminal) int {
 		return exitOK
 	}
 	if err != nil {
-		return t.fail(usagef("%w; 'toolhost --help' says what there is", err))
+		return t.fail(usagef("%w; '%s --help' says what there is", err, self()))
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	return t.fail(parsed.Run(&c, t))
@@ -61,11 +61,21 @@ func run(ctx context.Context, args []string, t *terminal) int {
 
 func (c *cli) parser(t *terminal, exit func(int)) *kong.Kong {
 	parser, err := kong.New(c, kong.Name("toolhost"), kong.Description(description), kong.Vars(helps),
-		kong.Writers(t.out, t.err), kong.Exit(exit), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoAppDescFormat: true}))
+		kong.Writers(t.out, t.err), kong.Exit(exit), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoAppDescFormat: true}), kong.Help(help))
 	if err != nil {
 		panic(err) // the struct above is wrong
 	}
 	return parser
+}
+
+// help is the library's, without --url for the commands that call nobody.
+func help(options kong.HelpOptions, parsed *kong.Context) error {
+	if command := parsed.Selected(); command != nil && (command.Name == "dev" || command.Name == "emulate") {
+		for _, f := range parsed.Model.Flags {
+			f.Hidden = f.Hidden || f.Name == "url"
+		}
+	}
+	return kong.DefaultHelpPrinter(options, parsed)
 }
 
 // client is a client for the endpoint.

@@ -75,6 +75,19 @@ func readSchema(raw json.RawMessage) (inputSchema, error) {
 	return s, err
 }
 
+// missing names what the schema requires and the arguments don't have.
+func (s inputSchema) missing(arguments json.RawMessage) []string {
+	var given map[string]json.RawMessage
+	_ = json.Unmarshal(arguments, &given) // they were put together here
+	var names []string
+	for _, p := range s.properties {
+		if given[p.name] == nil && p.required && p.fallback == nil {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
 // maxHops bounds how deep references and alternatives are followed.
 const maxHops = 20
 

@@ -10,8 +10,21 @@ import (
 	"toolhost/pkg/client"
 )
 
+// taskArg is the task that a command is about.
+type taskArg struct {
+	ID string `arg:"" help:"The task's id."`
+}
+
+// Validate is called by the command line's parser.
+func (a *taskArg) Validate() error {
+	if strings.TrimSpace(a.ID) == "" {
+		return errors.New("the task's id is empty")
+	}
+	return nil
+}
+
 type watchCmd struct {
-	ID      string `arg:"" help:"The task's id."`
+	taskArg
 	Answers string `help:"${answers}" placeholder:"JSON"`
 	JSON    bool   `name:"json" help:"${json}"`
 }
@@ -61,7 +74,7 @@ func (t *terminal) leave(c *cli, cl *client.Client, id string, err error) error 
 }
 
 type answerCmd struct {
-	ID      string   `arg:"" help:"The task's id."`
+	taskArg
 	Set     []string `help:"A field of the only open question; repeat for more." placeholder:"FIELD=VALUE" sep:"none" xor:"how"`
 	Answers string   `help:"${answers}" placeholder:"JSON" xor:"how"`
 	Decline bool     `help:"Decline every open question." xor:"how"`
@@ -163,8 +176,11 @@ func (t *terminal) contentOf(set []string, q client.Question) (map[string]json.R
 	for _, pair := range set {
 		name, value, ok := strings.Cut(pair, "=")
 		field := fields[name]
-		if !ok || field == nil {
-			return nil, usagef("--set %s: give a field as FIELD=VALUE; the question has %s", pair, fieldNames(inputs))
+		switch {
+		case !ok:
+			return nil, usagef("--set %s: a field is given as FIELD=VALUE", pair)
+		case field == nil:
+			return nil, usagef("--set %s: the question has no such field, but %s", name, fieldNames(inputs))
 		}
 		if content[name] == nil {
 			field.picks = nil // the default's
@@ -191,14 +207,14 @@ func (t *terminal) contentOf(set []string, q client.Question) (map[string]json.R
 func fieldNames(inputs []input) string {
 	var names []string
 	for _, in := range inputs {
-		names = append(names, in.name+" ("+in.kindText()+")")
+		names = append(names, in.name+": "+in.kindText())
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names, "; ")
 }
 
 type cancelCmd struct {
-	ID   string `arg:"" help:"The task's id."`
-	JSON bool   `name:"json" help:"Print one JSON value: the task after the request, or an error."`
+	taskArg
+	JSON bool `name:"json" help:"Print one JSON value: the task after the request, or an error."`
 }
 
 func (cmd *cancelCmd) Run(ctx context.Context, c *cli, t *terminal) error {
