@@ -8,7 +8,9 @@ import (
 )
 
 // Ask parks the task until the client has answered all the questions. Their
-// keys must be new to the task (R-U4). A requested cancel settles instead.
+// keys must be new to the task (R-U4). The status message goes: it told how a run
+// went that is over, and the questions say what the task waits for. A requested
+// cancel settles instead.
 func Ask(t Task, holder string, questions []Input, now time.Time) (Task, error) {
 	if err := beginHeld(t, EventAsk, holder, now); err != nil {
 		return t, err
@@ -28,7 +30,7 @@ func Ask(t Task, holder string, questions []Input, now time.Time) (Task, error) 
 		next.Inputs = append(next.Inputs, Input{Key: q.Key, Method: q.Method, Params: q.Params})
 	}
 	t = next
-	t.Status = InputRequired
+	t.Status, t.StatusMessage = InputRequired, ""
 	t.stop()
 	t.touch(now)
 	return t, nil

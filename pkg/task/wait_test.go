@@ -34,6 +34,11 @@ func TestAsk(t *testing.T) {
 		_, err = task.Ask(claimed(), "me", []task.Input{{Key: "x"}, {Key: "x"}}, now)
 		equal(t, "twice at once", fault.KindOf(err), fault.Illegal)
 	})
+	t.Run("the_message_of_the_run_that_asks_is_gone", func(t *testing.T) { // R-G2
+		c := must(task.Report(claimed(), "me", "12 of 40", now))
+		c = must(task.Ask(c, "me", []task.Input{{Key: "a"}}, now))
+		equal(t, "message", c.StatusMessage, "")
+	})
 	t.Run("nothing_can't_be_asked", func(t *testing.T) {
 		_, err := task.Ask(claimed(), "me", nil, now)
 		equal(t, "error", fault.KindOf(err), fault.Illegal)

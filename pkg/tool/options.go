@@ -4,14 +4,23 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"toolhost/pkg/limits"
+	"toolhost/pkg/protocol"
 )
 
 // Mode says whether a call of the tool becomes a durable task.
+//
+// A tool that is quick is Never. One that may be long, or asks something that is
+// answered while the caller waits, is Optional: a client without the extension
+// waits for the result on its one request, at most as long as a function behind
+// API Gateway may take, and is asked in multi round-trip results, whose state is
+// good for 1 hour. One that asks a person who may be away, sleeps, waits for a
+// callback or must not be done twice is Required.
 type Mode uint8
 
 const (
@@ -26,24 +35,32 @@ const (
 )
 
 // Options are how a tool is run. The zero value is a tool that answers within
-// the request; durations and counts that are zero have the defaults of
-// package limits.
+// the request; durations and counts that are zero have the defaults that are
+// named here.
 type Options struct {
 	Task Mode
-	// TTL is how long a task may live, from its creation.
+	// TTL is how long a task may live, from its creation, waiting included: 24
+	// hours. Give a tool that waits for people what they may take; a task that is
+	// not over by then is gone, with its question.
 	TTL time.Duration
-	// Retention is how long its outcome can be read after its end.
+	// Retention is how long its outcome can be read after its end: 24 hours. A task
+	// that ends early can be read until its TTL.
 	Retention time.Duration
 	// PollInterval is the first interval between polls that clients are told; it
-	// grows up to MaxPollInterval.
+	// grows from 1 second up to MaxPollInterval, 15 seconds.
 	PollInterval    time.Duration
 	MaxPollInterval time.Duration
 	// Timeout ends the handler's context that long after a run began; an error
 	// that the handler then returns is the call's result, as a tool error. Zero
 	// leaves the host's own limit, beyond which a durable run is continued.
 	Timeout time.Duration
-	// Attempts is how often a run may be tried that dies or asks for a retry.
+	// Attempts is how often a run may be tried that dies or asks for a retry: 3
+	// times.
 	Attempts int
+	// Scopes are the OAuth scopes that a caller needs to see and call the tool, where
+	// the deployment asks for tokens (R-V2); those that every request needs aside.
+	// Its tasks need no more than their owner.
+	Scopes []string
 	// Version names the handler's steps and questions. A task that began under
 	// another version fails instead of mixing the two, unless Compatible says that
 	// this code understands that one's record.
@@ -88,6 +105,12 @@ func (o Options) complete() (Options, error) {
 	if o.Task > Required {
 		return o, fmt.Errorf("unknown Task mode %d", o.Task)
 	}
+	for i, s := range o.Scopes {
+		if !protocol.IsScope(s) || slices.Contains(o.Scopes[:i], s) {
+			return o, fmt.Errorf("%q can be no scope, or stands twice in Scopes", s)
+		}
+	}
+	o.Scopes = slices.Clone(o.Scopes)
 	if o.Task == Never && (o.Instant != nil || o.Prepare != nil) {
 		return o, fmt.Errorf("Instant and Prepare need a tool that can be a task")
 	}

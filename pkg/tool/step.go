@@ -218,8 +218,12 @@ func (r *run) nap(ctx context.Context, name string, d time.Duration) error {
 }
 
 // Report shows how far the tool has come: done of total, which is 0 if unknown,
-// and a message for people. Reports may be dropped if they come too often. It
-// never fails, and may be called from any goroutine of the handler.
+// and a message for people. A task's status message shows both, as in "12 of 40:
+// reading files", until the task asks something or ends; a call without a task
+// sends a progress notification. A task shows its newest report once a second at
+// most, and first when it has run for two: a replay soon passes the reports of
+// the runs before. Report never fails, and may be called from any goroutine of
+// the handler.
 func Report(ctx context.Context, done, total float64, message string) {
 	w, err := current(ctx, "Report")
 	if err != nil || w.run.call.Report == nil || !isFinite(done) || !isFinite(total) {

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -118,14 +117,19 @@ func (h *heartbeat) keep(t task.Task, renew, show bool, progress string, now tim
 	return t, err
 }
 
-// describe is a progress as a status message.
+// describe is a progress as a status message: "12 of 40", "12 of 40: reading
+// files" or, of a tool that counts nothing, its words alone.
 func describe(p tool.Progress) string {
 	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+	count := number(p.Done)
 	switch {
-	case p.Message != "":
-		return p.Message
 	case p.Total > 0:
-		return fmt.Sprintf("%s of %s", number(p.Done), number(p.Total))
+		count += " of " + number(p.Total)
+	case p.Done == 0 && p.Message != "":
+		return p.Message
 	}
-	return number(p.Done)
+	if p.Message == "" {
+		return count
+	}
+	return count + ": " + p.Message
 }

@@ -95,10 +95,10 @@ func TestHeartbeat(t *testing.T) {
 		say := func(m string) { said <- m; <-next }
 		say("one-")
 		l.first()
-		equal(t, "message", l.load(made).StatusMessage, "one-99")
+		equal(t, "message", l.load(made).StatusMessage, "99: one-99")
 		say("two-")
 		l.beats(1)
-		equal(t, "message", l.load(made).StatusMessage, "two-99")
+		equal(t, "message", l.load(made).StatusMessage, "99: two-99")
 		l.beats(3)
 		say("two-")
 		l.beats(1)
@@ -180,6 +180,32 @@ func TestHeartbeat(t *testing.T) {
 		made := l.call("talks")
 		l.work()
 		equal(t, "message", l.load(made).StatusMessage, "3 of 4")
+	})
+	t.Run("a_status_message_is_the_count_the_words_or_both", func(t *testing.T) {
+		for want, p := range map[string]tool.Progress{
+			"3 of 4": {Done: 3, Total: 4}, "3": {Done: 3}, "0 of 4: half": {Total: 4, Message: "half"},
+			"1.5 of 4: half": {Done: 1.5, Total: 4, Message: "half"}, "3: half": {Done: 3, Message: "half"}, "half": {Message: "half"},
+		} {
+			l := newLong(t)
+			l.host("talks", tool.Options{}, func(ctx context.Context) error {
+				tool.Report(ctx, p.Done, p.Total, p.Message)
+				return tool.Sleep(ctx, "nap", time.Hour)
+			})
+			made := l.call("talks")
+			l.work()
+			equal(t, "message", l.load(made).StatusMessage, want)
+		}
+	})
+	t.Run("a_task_that_asks_shows_its_question_and_no_progress", func(t *testing.T) {
+		l := newLong(t)
+		l.host("talks", tool.Options{}, func(ctx context.Context) error {
+			tool.Report(ctx, 3, 4, "half")
+			_, err := tool.Ask[struct{}](ctx, "sure", "Sure?")
+			return err
+		})
+		made := l.call("talks")
+		l.work()
+		equal(t, "message", l.status(made, task.InputRequired).StatusMessage, "")
 	})
 	t.Run("goes_on_when_a_read_or_renewal_fails_within_the_lease", func(t *testing.T) {
 		l := newLong(t)

@@ -113,9 +113,9 @@ func (r *run) event(out tool.Outcome, why error) (event, queue.Cause) {
 		for i, q := range out.Questions {
 			questions[i] = task.Input{Key: q.Key, Method: q.Method, Params: task.NewPayload(q.Params)}
 		}
-		return r.stop(func(t task.Task, now time.Time) (task.Task, error) {
+		return func(t task.Task, now time.Time) (task.Task, error) {
 			return task.Ask(t, r.holder, questions, now)
-		}), ""
+		}, ""
 	case tool.Slept:
 		return r.stop(func(t task.Task, now time.Time) (task.Task, error) {
 			return task.Sleep(t, r.holder, out.WakeAt, now)

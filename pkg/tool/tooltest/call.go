@@ -251,7 +251,8 @@ func (c *Call) Outcome() tool.Outcome {
 	return *c.outcome
 }
 
-// Reports is the progress shown so far, by all runs.
+// Reports is the progress shown so far, by all runs. What stands outside of steps
+// is reported by each run that passes it.
 func (c *Call) Reports() []tool.Progress {
 	c.mu.Lock()
 	defer c.mu.Unlock()
