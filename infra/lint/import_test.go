@@ -17,9 +17,9 @@ var everywhere = []string{"fault", "clock", "limits"}
 // here may import nothing of it. It is the table in pkg/README.md.
 var may = map[string][]string{
 	"protocol":          {"jsonrpc", "task"},
-	"auth":              {"task"},
+	"auth":              {"protocol", "task"},
 	"auth/authtest":     {},
-	"config":            {"auth"},
+	"config":            {"auth", "protocol"},
 	"store":             {"task"},
 	"store/dynamostore": {"store", "task"},
 	"store/storetest":   {"store", "task"},

@@ -15,6 +15,7 @@ import (
 
 	"toolhost/pkg/clock"
 	"toolhost/pkg/fault"
+	"toolhost/pkg/protocol"
 )
 
 const (
@@ -180,17 +181,7 @@ func scopes(claims map[string]json.RawMessage) []string {
 		} else if json.Unmarshal(claims[name], &list) != nil || len(list) == 0 {
 			continue
 		}
-		return slices.DeleteFunc(list, func(s string) bool { return !IsScope(s) })
+		return slices.DeleteFunc(list, func(s string) bool { return !protocol.IsScope(s) })
 	}
 	return nil
-}
-
-// IsScope reports whether s can be a scope (RFC 6749, section 3.3).
-func IsScope(s string) bool {
-	for _, c := range []byte(s) {
-		if c <= ' ' || c > '~' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return s != ""
 }

@@ -13,6 +13,7 @@ import (
 	"toolhost/pkg/auth"
 	"toolhost/pkg/fault"
 	"toolhost/pkg/limits"
+	"toolhost/pkg/protocol"
 )
 
 // Config is what a function is told. The package's documentation describes each
@@ -168,7 +169,7 @@ func secureURL(field func(*Config) *string) func(*Config, string) error {
 
 func setScopes(c *Config, value string) error {
 	c.OAuth.Scopes = strings.Fields(value)
-	if !slices.ContainsFunc(c.OAuth.Scopes, func(s string) bool { return !auth.IsScope(s) }) {
+	if !slices.ContainsFunc(c.OAuth.Scopes, func(s string) bool { return !protocol.IsScope(s) }) {
 		return nil
 	}
 	return errors.New("are not scopes, separated by spaces")

@@ -29,6 +29,9 @@ type Options struct {
 	// AllowedHosts are the names under which the server may be addressed, without
 	// a port; nil allows all. It stops pages that rebind their own name.
 	AllowedHosts []string
+	// Challenge is the WWW-Authenticate header of an answer to a caller that lacks
+	// some of the scopes; nil for none.
+	Challenge func(scopes []string) string
 	// Clock is the time; nil means the machine's.
 	Clock clock.Clock
 }
@@ -75,6 +78,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if events.open() {
 		events.send(response.Body)
 		return
+	}
+	if h.options.Challenge != nil && response.Scopes != nil {
+		w.Header().Set("WWW-Authenticate", h.options.Challenge(response.Scopes))
 	}
 	respond(w, response)
 }

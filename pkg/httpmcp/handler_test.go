@@ -54,6 +54,25 @@ func post(method, name, params string) *http.Request {
 
 func list() *http.Request { return post("tools/list", "", "") }
 
+// A caller that lacks a scope is told where to get another token.
+func TestChallenge(t *testing.T) { // R-V2
+	tools := tool.New()
+	tool.Add(tools, &mcp.Tool{Name: "write"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{}, nil, nil
+	}, tool.Options{Scopes: []string{"write"}})
+	var q struct{ queue.Queue }
+	s, err := server.New(server.Options{Tools: tools, Store: throttled{}, Queue: q, Keys: [][]byte{make([]byte, 32)}, Scoped: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httpmcp.New(s, httpmcp.Options{Challenge: func(scopes []string) string { return "Bearer scope=" + strings.Join(scopes, " ") }})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, post("tools/call", "write", `"name":"write",`))
+	if got := w.Header().Get("WWW-Authenticate"); w.Code != http.StatusForbidden || got != "Bearer scope=write" {
+		t.Errorf("%d %q %s", w.Code, got, w.Body)
+	}
+}
+
 // R-H4, R-H5 and the HTTP status table, as far as they are HTTP's own.
 func TestStatus(t *testing.T) {
 	small := httpmcp.Options{MaxBody: 1000, AllowedOrigins: []string{"https://app.example"}, AllowedHosts: []string{"127.0.0.1", "::1", "mcp.example"}}

@@ -23,6 +23,9 @@ func (s *Server) callTool(ctx context.Context, c *call) (any, error) {
 	if !known {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Unknown tool: %s", clip(name))
 	}
+	if err := s.permits(c, t); err != nil {
+		return nil, err
+	}
 	arguments := json.RawMessage(`{}`)
 	if given, there := c.params["arguments"]; there {
 		arguments = given

@@ -12,8 +12,8 @@ import (
 	"toolhost/pkg/tool"
 )
 
-// listTools lists the tools. Every caller sees the same list, so caches may share
-// it (R-H7, R-H14).
+// listTools lists the caller's tools. Where all callers have the same, caches may
+// share the list (R-H7, R-H14).
 func (s *Server) listTools(_ context.Context, c *call) (any, error) {
 	tools, next, err := s.page(c)
 	if err != nil {
@@ -25,6 +25,9 @@ func (s *Server) listTools(_ context.Context, c *call) (any, error) {
 		NextCursor: next,
 		TTLMs:      s.limits.ListTTL.Milliseconds(),
 		CacheScope: protocol.CachePublic,
+	}
+	if s.hasScopes() {
+		result.CacheScope = protocol.CachePrivate
 	}
 	for _, t := range tools {
 		result.Tools = append(result.Tools, t.ListEntry())
@@ -48,6 +51,7 @@ func (s *Server) page(c *call) (tools []*tool.Tool, next string, err error) {
 		}
 		tools = tools[last+1:]
 	}
+	tools = slices.DeleteFunc(slices.Clone(tools), func(t *tool.Tool) bool { return !s.sees(c, t) })
 	if len(tools) > s.limits.PageSize {
 		tools = tools[:s.limits.PageSize]
 		// A cursor is the last tool listed: it outlives a deployment that adds some.

@@ -60,6 +60,10 @@ func (s *Server) refuse(ctx context.Context, c *call, err error) Response {
 	if r.Status == http.StatusTooManyRequests {
 		r.RetryAfter = retryAfter
 	}
+	var lacking scopeError
+	if errors.As(err, &lacking) {
+		r.Scopes = lacking.scopes
+	}
 	numbered := *e
 	numbered.Code = protocol.Code(c.revision, e.Code)
 	r.Body = jsonrpc.Failure(c.message.ID, &numbered)
@@ -99,7 +103,10 @@ func (s *Server) hidden(ctx context.Context, method string, err error) string {
 // clients take most others for the end of their session.
 func status(e *jsonrpc.Error, err error, c *call) int {
 	var p placed
+	var lacking scopeError
 	switch {
+	case errors.As(err, &lacking):
+		return lacking.status // a legacy client, too, may get another token
 	case fault.Is(err, fault.Busy):
 		return http.StatusTooManyRequests
 	case c.legacy && c.dispatched:

@@ -28,6 +28,8 @@ type Options struct {
 	// IDKey makes the ids of idempotent calls, for good: under another one a
 	// repeated call is a new task. nil refuses such calls.
 	IDKey []byte
+	// Scoped asks for the scopes of tools: callers come with tokens.
+	Scoped bool
 	// Clock is the time; nil means the machine's.
 	Clock clock.Clock
 	// Log gets internal errors with the reference that the client was given; nil
@@ -71,6 +73,7 @@ type Server struct {
 	info         protocol.ServerInfo
 	instructions string
 	limits       Limits
+	scoped       bool
 	seal         sealer
 	callbacks    callback.Keys
 	ids          idMaker
@@ -96,7 +99,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		tools: o.Tools, store: o.Store, queue: o.Queue, clock: o.Clock, log: o.Log, seal: seal, callbacks: callbacks, ids: ids,
+		scoped: o.Scoped, tools: o.Tools, store: o.Store, queue: o.Queue, clock: o.Clock, log: o.Log, seal: seal, callbacks: callbacks, ids: ids,
 		info:         protocol.ServerInfo{Name: or(o.Name, "toolhost"), Title: o.Title, Version: or(o.Version, "0")},
 		instructions: o.Instructions,
 		limits: Limits{
@@ -144,6 +147,8 @@ type Response struct {
 	Body []byte
 	// RetryAfter is when a throttled request may be sent again; zero if it was not.
 	RetryAfter time.Duration
+	// Scopes are all that the tool needs whose caller lacks one; with status 403.
+	Scopes []string
 }
 
 // Notify sends a notification, a whole JSON-RPC message, before the response.

@@ -53,6 +53,7 @@ type call struct {
 	meta     protocol.RequestMeta
 	client   protocol.Capabilities
 	revision string
+	caller   auth.Principal
 	owner    task.Owner
 	live     bool
 	notify   Notify
@@ -88,7 +89,8 @@ func (s *Server) answer(ctx context.Context, c *call, body []byte) (any, error) 
 			return nil, jsonrpc.Errorf(jsonrpc.CodeParse, "not JSON")
 		}
 	}
-	c.meta, c.owner = protocol.ReadMeta(c.params["_meta"]), auth.From(ctx).Owner()
+	c.meta, c.caller = protocol.ReadMeta(c.params["_meta"]), auth.From(ctx)
+	c.owner = c.caller.Owner()
 	legacy := !c.meta.IsModern() && !protocol.ClaimsModern(c.headers.Version.Value)
 	switch {
 	case !legacy && c.batched:

@@ -107,6 +107,9 @@ func (t *Tool) Definition() *mcp.Tool {
 // Options are the tool's options with every default filled in.
 func (t *Tool) Options() Options { return t.options }
 
+// Scopes are the OAuth scopes that a caller needs beyond those of every request.
+func (t *Tool) Scopes() []string { return slices.Clone(t.options.Scopes) }
+
 // ListEntry is the tool's entry in tools/list: its schemas are the author's own
 // but for white space between tokens.
 func (t *Tool) ListEntry() json.RawMessage { return bytes.Clone(t.entry) }

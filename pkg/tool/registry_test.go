@@ -54,6 +54,8 @@ func TestAdd(t *testing.T) {
 			"no name":            {mcp.Tool{InputSchema: object}, tool.Options{}, "0 characters"},
 			"long name":          {mcp.Tool{Name: strings.Repeat("a", 129), InputSchema: object}, tool.Options{}, "129 characters"},
 			"bad name":           {mcp.Tool{Name: "a b", InputSchema: object}, tool.Options{}, `character ' '`},
+			"a scope of two":     {mcp.Tool{Name: "a", InputSchema: object}, tool.Options{Scopes: []string{"read write"}}, `"read write" can be no scope`},
+			"a scope twice":      {mcp.Tool{Name: "a", InputSchema: object}, tool.Options{Scopes: []string{"read", "read"}}, "stands twice"},
 			"no schema":          {mcp.Tool{Name: "a"}, tool.Options{}, "input schema: missing"},
 			"nil schema":         {mcp.Tool{Name: "a", InputSchema: (*jsonschema.Schema)(nil)}, tool.Options{}, "got null"},
 			"not JSON":           {mcp.Tool{Name: "a", InputSchema: json.RawMessage(`{`)}, tool.Options{}, "not valid JSON"},

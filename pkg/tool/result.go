@@ -106,13 +106,15 @@ func (t *Tool) structured(res *mcp.CallToolResult) (json.RawMessage, error) {
 	return checked, err
 }
 
-// brokenBy is the outcome of a protocol error that the tool returned (R-P8).
+// brokenBy is the outcome of a protocol error that the tool returned (R-P8). Its
+// message is the caller's, and may hold what that sent: the log gets the code
+// (R-V3).
 func brokenBy(e *sdk.Error) Outcome {
 	out := &jsonrpc.Error{Code: int(e.Code), Message: e.Message}
 	if json.Valid(e.Data) {
 		out.Data = e.Data
 	}
-	return Outcome{Kind: Broken, Error: protocol.ToolError(out), Cause: e}
+	return Outcome{Kind: Broken, Error: protocol.ToolError(out), Cause: fmt.Errorf("the tool returned the protocol error %d", e.Code)}
 }
 
 // internal hides a cause from the client behind a reference id (R-V4).

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -254,7 +255,14 @@ func panicked(p any, stack []byte) Outcome {
 	return reference(panicMessage(stack), panicError(p, stack))
 }
 
-func panicError(p any, stack []byte) error { return fmt.Errorf("panic: %v\n%s", p, stack) }
+// panicError is a panic for the log: where, and what if it is one of Go's own.
+// What a tool panics with may hold what its caller sent (R-V3).
+func panicError(p any, stack []byte) error {
+	if gos, ok := p.(runtime.Error); ok {
+		return fmt.Errorf("panic: %w\n%s", gos, stack)
+	}
+	return fmt.Errorf("panic with a %T\n%s", p, stack)
+}
 
 // panicMessage says more where a handler reached for the session it has not got.
 func panicMessage(stack []byte) string {

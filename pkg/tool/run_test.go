@@ -77,13 +77,20 @@ func TestRun(t *testing.T) {
 		}
 	})
 
-	t.Run("a panic shows a reference id and keeps its stack for the log", func(t *testing.T) { // R-V4
+	t.Run("a panic shows a reference id and keeps its stack for the log, and its text from both", func(t *testing.T) { // R-V3, R-V4
 		out := start(t, func(context.Context, *mcp.CallToolRequest) (string, error) { panic("secret table") }).Outcome()
 		if out.Kind != tool.Broken || out.Error.Code != jsonrpc.CodeInternal || strings.Contains(out.Error.Message, "secret") {
 			t.Fatalf("outcome %+v", out)
 		}
 		_, id, _ := strings.Cut(strings.TrimSuffix(out.Error.Message, ")"), "reference ")
-		if cause := out.Cause.Error(); id == "" || !strings.Contains(cause, id) || !strings.Contains(cause, "secret table") || !strings.Contains(cause, "run_test.go") {
+		if cause := out.Cause.Error(); id == "" || !strings.Contains(cause, id) || strings.Contains(cause, "secret table") || !strings.Contains(cause, "run_test.go") {
+			t.Errorf("cause %s", cause)
+		}
+	})
+
+	t.Run("a panic of Go's own says what it is", func(t *testing.T) {
+		out := start(t, func(context.Context, *mcp.CallToolRequest) (string, error) { return []string{}[len(t.Name()):][0], nil }).Outcome()
+		if cause := out.Cause.Error(); !strings.Contains(cause, "slice bounds out of range") {
 			t.Errorf("cause %s", cause)
 		}
 	})

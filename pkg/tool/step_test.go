@@ -206,7 +206,7 @@ func TestStep(t *testing.T) {
 			wg.Wait()
 			return "fine", nil
 		}).Outcome()
-		if out.Kind != tool.Broken || strings.Contains(out.Error.Message, "secret") || !strings.Contains(out.Cause.Error(), "secret") {
+		if out.Kind != tool.Broken || strings.Contains(out.Error.Message, "secret") || strings.Contains(out.Cause.Error(), "secret") || !strings.Contains(out.Cause.Error(), "step_test.go") {
 			t.Errorf("outcome %+v", out)
 		}
 	})
