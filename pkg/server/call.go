@@ -133,7 +133,7 @@ func (s *Server) finish(ctx context.Context, c *call, name string, arguments jso
 		return o.Result, nil
 	case tool.Broken:
 		s.log.LogAttrs(ctx, slog.LevelError, "tool failed",
-			slog.String("tool", name), slog.String("answer", o.Error.Message), slog.Any("error", o.Cause))
+			slog.String("tool", name), slog.Int("code", o.Error.Code), slog.Any("error", o.Cause))
 		return nil, byTool(o.Error)
 	case tool.Lacks:
 		return nil, protocol.MissingCapability(o.Required) // R-N8

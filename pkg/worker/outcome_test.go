@@ -82,7 +82,8 @@ func TestOutcome(t *testing.T) {
 		if shown := e.Message + string(e.Data); strings.Contains(shown, "Users") || strings.Contains(shown, "goroutine") {
 			t.Errorf("shown: %s", shown)
 		}
-		equal(t, "logged", strings.Contains(s.log.String(), "Users"), true)
+		equal(t, "its place is logged", strings.Contains(s.log.String(), "outcome_test.go"), true)
+		equal(t, "its text is logged", strings.Contains(s.log.String(), "Users"), false) // R-V3
 	})
 	t.Run("a_capability_that_is_missing_fails_with_its_name", func(t *testing.T) { // R-U8
 		s := newStage(t)
