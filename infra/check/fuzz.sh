@@ -23,4 +23,5 @@ while IFS=: read -r file _ line; do
 	ran=$((ran + 1))
 done < <(git grep -n '^func Fuzz' -- '*_test.go')
 echo "$ran fuzz targets"
-[ "$ran" -ge 14 ]
+least=14 # as many as there were once: fewer, and the search for them is broken
+[ "$ran" -ge "$least" ]

@@ -2,9 +2,10 @@
 # Installs what the checks need besides Go, pinned, into .toolhost/ci: the Go
 # tools of go.mod here, the Python tools of requirements.txt, node/'s packages
 # with a Node of their own, the MCP servers of servers/ and the clients of
-# clients/. What is there already is kept.
+# clients/. What is there already is kept. It needs python3 with venv, npm, a C
+# compiler for the race detector, and a network, and says what is missing.
 #
-#   infra/check/install.sh go python node servers clients
+#   infra/check/install.sh compiler go python node servers clients
 set -euo pipefail
 cd "$(dirname "$0")"
 ci=../../.toolhost/ci
@@ -23,8 +24,25 @@ done_with() {
 	cat "$@" | cksum >"$stamp"
 }
 
+# need COMMAND WHAT says what is missing, if the command is not there.
+need() {
+	command -v "$1" >/dev/null || { echo "install.sh: $2 is missing" >&2; exit 1; }
+}
+venv() {
+	need python3 "python3"
+	python3 -c 'import ensurepip, venv' 2>/dev/null || { echo "install.sh: python3's venv is missing (on Debian, python3-venv)" >&2; exit 1; }
+	python3 -m venv "$1"
+}
+packages() {
+	need npm "npm (it comes with Node)"
+	npm ci --silent --no-audit --no-fund --prefix "$1"
+}
+
 for what in "$@"; do
 	case $what in
+	compiler)
+		need "$(go env CC)" "a C compiler ($(go env CC)), for the race detector,"
+		;;
 	go)
 		fresh go go.mod go.sum && continue
 		mkdir -p "$ci/bin"
@@ -33,7 +51,7 @@ for what in "$@"; do
 		;;
 	python)
 		fresh python requirements.txt && continue
-		python3 -m venv "$ci/python"
+		venv "$ci/python"
 		"$ci/python/bin/pip" install --quiet --disable-pip-version-check -r requirements.txt
 		done_with python requirements.txt
 		;;
@@ -41,15 +59,15 @@ for what in "$@"; do
 		fresh node node/package.json node/package-lock.json && continue
 		mkdir -p "$ci/node"
 		cp node/package.json node/package-lock.json "$ci/node/"
-		npm ci --silent --no-audit --no-fund --prefix "$ci/node"
+		packages "$ci/node"
 		done_with node node/package.json node/package-lock.json
 		;;
 	servers | clients)
 		fresh "$what" "$what"/* && continue
 		mkdir -p "$ci/$what"
 		cp "$what/package.json" "$what/package-lock.json" "$ci/$what/"
-		npm ci --silent --no-audit --no-fund --prefix "$ci/$what"
-		python3 -m venv "$ci/$what/python"
+		packages "$ci/$what"
+		venv "$ci/$what/python"
 		"$ci/$what/python/bin/pip" install --quiet --disable-pip-version-check -r "$what/requirements.txt"
 		done_with "$what" "$what"/*
 		;;
