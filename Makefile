@@ -8,6 +8,7 @@ FUNCTION = CGO_ENABLED=0 GOFLAGS='-tags=lambda.norpc "-ldflags=-s -w"'
 SAM = PATH="$(CURDIR)/.toolhost/ci/python/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
 
 help: ## This list
+	@echo 'make WORD, where WORD is one of'
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
 
 run: ## The whole stack on this machine, at http://127.0.0.1:8080/mcp (PORT=… for another)

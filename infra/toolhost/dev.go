@@ -58,10 +58,10 @@ func (cmd *devCmd) Run(ctx context.Context, t *terminal) error {
 		return err
 	}
 	fmt.Fprint(t.out, "\nTry, in another terminal:\n\n")
+	if stack.URL != defaultURL {
+		fmt.Fprintf(t.out, "  export TOOLHOST_URL=%s\n", stack.URL)
+	}
 	for _, command := range suggestions {
-		if stack.URL != defaultURL {
-			command += " --url " + stack.URL
-		}
 		fmt.Fprintf(t.out, "  %s %s\n", self(), command)
 	}
 	kept := "Tasks are kept in memory; --data DIR keeps them for the next start."
