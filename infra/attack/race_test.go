@@ -1,0 +1,6 @@
+//go:build race
+
+package attack
+
+// raced: the race detector makes everything slow.
+const raced = true
