@@ -77,9 +77,15 @@ func list(t *testing.T, arguments ...string) []listed {
 	}
 }
 
+// module is this module's path: yours, where it was renamed.
+func module(t *testing.T) string {
+	t.Helper()
+	return list(t, "./functions/tools")[0].Module.Path
+}
+
 func TestImports(t *testing.T) {
 	packages := list(t, "./pkg/...")
-	module := packages[0].Module.Path + "/" // yours, where it was renamed
+	module := module(t) + "/"
 	known := map[string]bool{}
 	for _, p := range packages {
 		name := strings.TrimPrefix(p.ImportPath, module+"pkg/")
@@ -115,9 +121,10 @@ func TestNoAWSBehindTools(t *testing.T) {
 
 // Fixtures and emulators are never in a deployment.
 func TestFunctionsAreClean(t *testing.T) {
+	module := module(t) + "/"
 	for _, p := range list(t, "./functions/...") {
 		for _, d := range p.Deps {
-			if strings.HasPrefix(d, "toolhost/infra/") {
+			if strings.HasPrefix(d, module+"infra/") {
 				t.Errorf("%s brings %s along", p.ImportPath, d)
 			}
 		}

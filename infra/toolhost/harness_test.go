@@ -112,15 +112,7 @@ func TestTranscripts(t *testing.T) {
 			},
 			// until STATUS ID waits for a task's status.
 			"until": func(ts *testscript.TestScript, _ bool, args []string) {
-				c := client.New(ts.Getenv("TOOLHOST_URL"), client.Options{})
-				for late := time.Now().Add(patience); time.Now().Before(late); {
-					task, err := c.Get(context.Background(), args[1])
-					ts.Check(err)
-					if task.Status == args[0] {
-						return
-					}
-				}
-				ts.Fatalf("task %s is not %s", args[1], args[0])
+				ts.Check(until(ts.Getenv("TOOLHOST_URL"), args[0], args[1]))
 			},
 			// expiring serves on a clock of its own, which advance moves.
 			"expiring": func(ts *testscript.TestScript, _ bool, _ []string) {
@@ -156,6 +148,18 @@ func TestTranscripts(t *testing.T) {
 			},
 		},
 	})
+}
+
+// until waits for a task's status.
+func until(url, status, id string) error {
+	c := client.New(url, client.Options{})
+	for late := time.Now().Add(patience); time.Now().Before(late); {
+		task, err := c.Get(context.Background(), id)
+		if err != nil || task.Status == status {
+			return err
+		}
+	}
+	return fmt.Errorf("task %s is not %s", id, status)
 }
 
 // moved are the clocks of expiring stacks by their script's directory.
