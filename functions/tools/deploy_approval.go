@@ -34,7 +34,7 @@ func registerDeployApproval(reg *tool.Registry) {
 			p["version"].Pattern = "^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$"
 			p["environment"].Enum = []any{"development", "staging", "production"}
 		}),
-	}, deployApproval, tool.Options{Task: tool.Required, TTL: 7 * 24 * time.Hour, Version: "1"})
+	}, deployApproval, tool.Options{Task: tool.Required, TTL: 7 * 24 * time.Hour, Version: "1", Scopes: []string{"deploy"}})
 }
 
 type deployApprovalInput struct {

@@ -9,7 +9,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 logs=.toolhost/ci/log
 mkdir -p "$logs"
-all=(race static security template emulators conformance fuzz servers clients vulnerabilities)
+all=(race static security template emulators conformance fuzz servers clients authorization vulnerabilities)
 [ $# -gt 0 ] && all=("$@")
 may_be_left_out=vulnerabilities
 

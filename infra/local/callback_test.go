@@ -45,7 +45,7 @@ func TestCallback(t *testing.T) {
 	}{
 		{http.MethodGet, url, "", http.StatusMethodNotAllowed},
 		{http.MethodPost, url + "x", `"a film"`, http.StatusNotFound},
-		{http.MethodPost, url + "/x", `"a film"`, http.StatusForbidden}, // API Gateway's word for no route
+		{http.MethodPost, url + "/x", `"a film"`, http.StatusNotFound},
 		{http.MethodPost, url, `"a film"`, http.StatusNoContent},
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), r.method, r.url, strings.NewReader(r.body))

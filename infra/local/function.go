@@ -10,8 +10,10 @@ import (
 	awslambda "github.com/aws/aws-lambda-go/lambda"
 
 	"toolhost/infra/emulator/lambda"
+	"toolhost/pkg/auth"
 	"toolhost/pkg/callback"
 	"toolhost/pkg/config"
+	"toolhost/pkg/fault"
 	"toolhost/pkg/protocol"
 	"toolhost/pkg/stack"
 )
@@ -20,6 +22,7 @@ import (
 type functions struct {
 	mcp, tasks         function
 	worker, deadLetter lambda.Function
+	authorizer         *authorizer // nil: everybody may call
 }
 
 // open opens the functions as on Lambda, from an environment. Callbacks arrive
@@ -57,11 +60,36 @@ func open(ctx context.Context, o Options, s *Services, public string) (functions
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return functions{}, err
 	}
+	asked, err := askWho(c, alone)
+	if err != nil {
+		return functions{}, err
+	}
 	return functions{
-		mcp: function(serveMCP), tasks: function(serveTasks),
+		authorizer: asked,
+		mcp:        function(serveMCP), tasks: function(serveTasks),
 		worker:     awslambda.NewHandler(work.Handle).Invoke,
 		deadLetter: awslambda.NewHandler(bury.DeadLetter).Invoke,
 	}, nil
+}
+
+// askWho opens the authorizer, if the configuration asks for tokens.
+func askWho(c config.Config, alone func() (*stack.Stack, error)) (*authorizer, error) {
+	switch c.Auth {
+	case config.AuthNone:
+		return nil, nil
+	case config.AuthIAM:
+		return nil, fault.New(fault.Invalid, "local.Start", "AWS signatures can be checked only by AWS: TOOLHOST_AUTH=iam needs a deployment")
+	}
+	s, err := alone()
+	if err != nil {
+		return nil, err
+	}
+	judge, err := s.Authorizer()
+	if err != nil {
+		return nil, err
+	}
+	r := auth.Resource{Base: c.PublicURL, Scopes: c.OAuth.Scopes}
+	return &authorizer{function: awslambda.NewHandler(judge).Invoke, challenge: r.Challenge("", "", nil)}, nil
 }
 
 // route is the template's: tasks/* by its header, the rest to functions/mcp.
@@ -70,6 +98,8 @@ func (f functions) route(r *http.Request) (function, string, map[string]string) 
 	switch {
 	case isCallback && token != "" && !strings.Contains(token, "/"):
 		return f.mcp, callback.Path + "{token}", map[string]string{"token": token}
+	case r.URL.Path == auth.MetadataPath, r.URL.Path == auth.MetadataPath+"/mcp":
+		return f.mcp, r.URL.Path, nil
 	case r.URL.Path != "/mcp":
 		return nil, "", nil
 	case strings.HasPrefix(r.Header.Get(protocol.HeaderMethod), "tasks/"):

@@ -39,17 +39,19 @@ type function func(ctx context.Context, event json.RawMessage) (*apigw.Answer, e
 // 502 to a function whose answer has no prelude.
 type gateway struct {
 	// route finds the function and the resource of a request; nil if there is none.
-	route   func(*http.Request) (f function, resource string, parameters map[string]string)
-	timeout time.Duration
-	clock   clock.Clock
-	log     *slog.Logger
+	route func(*http.Request) (f function, resource string, parameters map[string]string)
+	// authorizer is asked about requests to /mcp but preflights; nil lets all through.
+	authorizer *authorizer
+	timeout    time.Duration
+	clock      clock.Clock
+	log        *slog.Logger
 }
 
 // ServeHTTP implements http.Handler.
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, resource, parameters := g.route(r)
-	if f == nil {
-		refuse(w, http.StatusForbidden, "Missing Authentication Token")
+	if f == nil { // MISSING_AUTHENTICATION_TOKEN, which is what API Gateway calls it
+		deny(w, http.StatusNotFound, "", "nothing is here; the MCP endpoint is /mcp")
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
@@ -63,6 +65,9 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	event := g.event(r, resource, parameters, body)
+	if g.authorizer != nil && resource == "/mcp" && r.Method != http.MethodOptions && !g.authorizer.admit(r.Context(), w, &event) {
+		return
+	}
 	raw, err := json.Marshal(event)
 	if err != nil {
 		panic(err) // strings, ints and maps of them

@@ -197,7 +197,7 @@ func TestGateway(t *testing.T) {
 		s := httptest.NewServer(&gateway{route: functions{}.route, clock: clock.System, log: quiet})
 		defer s.Close()
 		response, _ := fetch(t, post(t, s.URL+"/other", ""))
-		want(t, "status", response.StatusCode, http.StatusForbidden)
+		want(t, "status", response.StatusCode, http.StatusNotFound)
 	})
 	t.Run("over API Gateway's limit", func(t *testing.T) {
 		s := through(t, func(context.Context, json.RawMessage) (*apigw.Answer, error) { panic("invoked") })

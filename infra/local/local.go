@@ -118,7 +118,7 @@ func (s *Stack) run(ctx context.Context, o Options, listener net.Listener, f fun
 	defer close(s.ended)
 	g, ctx := errgroup.WithContext(ctx)
 	server := &http.Server{
-		Handler:           &gateway{route: f.route, timeout: limits.WorkerTimeout, clock: o.Clock, log: o.Log},
+		Handler:           &gateway{route: f.route, authorizer: f.authorizer, timeout: limits.WorkerTimeout, clock: o.Clock, log: o.Log},
 		ReadHeaderTimeout: 10 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),

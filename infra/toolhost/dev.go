@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,12 +20,30 @@ type devCmd struct {
 	Data    string `help:"Directory that keeps tasks for the next start; without one they are in memory." placeholder:"DIR"`
 	Workers int    `help:"How many tasks run at once. Default ${default}." default:"4" placeholder:"N"`
 	Verbose bool   `short:"v" help:"Log everything."`
+
+	Auth        string `help:"Who may call: none lets everybody, oauth asks for a bearer token. Default ${default}." enum:"none,oauth" default:"none" placeholder:"MODE" group:"Callers"`
+	Issuer      string `help:"Authorization server whose tokens are accepted." placeholder:"URL" group:"Callers"`
+	JWKSURL     string `name:"jwks-url" help:"Where it publishes its keys, if its metadata does not say." placeholder:"URL" group:"Callers"`
+	Audience    string `help:"What stands in aud of a token; without it, the endpoint's URL." placeholder:"TEXT" group:"Callers"`
+	Scopes      string `help:"Scopes that every request needs, separated by spaces." placeholder:"SCOPES" group:"Callers"`
+	TenantClaim string `help:"Claim that holds a caller's tenant." placeholder:"NAME" group:"Callers"`
+}
+
+// callers are the variables that say who may call.
+func (cmd *devCmd) callers() map[string]string {
+	return map[string]string{
+		"TOOLHOST_AUTH": cmd.Auth, "TOOLHOST_ISSUER": cmd.Issuer, "TOOLHOST_JWKS_URL": cmd.JWKSURL, "TOOLHOST_AUDIENCE": cmd.Audience,
+		"TOOLHOST_SCOPES": cmd.Scopes, "TOOLHOST_TENANT_CLAIM": cmd.TenantClaim,
+	}
 }
 
 // Validate is called by the command line's parser.
 func (cmd *devCmd) Validate() error {
 	if cmd.Workers < 1 {
 		return fmt.Errorf("--workers is %d; at least one is needed", cmd.Workers)
+	}
+	if cmd.Auth == "oauth" && cmd.Issuer == "" {
+		return errors.New("--auth oauth needs --issuer, the authorization server whose tokens are accepted")
 	}
 	return checkPort(cmd.Port)
 }
@@ -43,7 +62,7 @@ func (cmd *devCmd) Run(ctx context.Context, t *terminal) error {
 	}
 	registry := tools.Registry()
 	stack, err := local.Start(ctx, local.Options{
-		Registry: registry, Port: cmd.Port, Dir: cmd.Data, Workers: cmd.Workers, Log: newLog(t.err, level),
+		Registry: registry, Port: cmd.Port, Dir: cmd.Data, Workers: cmd.Workers, Environment: cmd.callers(), Log: newLog(t.err, level),
 	})
 	if err != nil {
 		return err
@@ -68,7 +87,11 @@ func (cmd *devCmd) Run(ctx context.Context, t *terminal) error {
 	if cmd.Data != "" {
 		kept = "Tasks are kept in " + cmd.Data + "."
 	}
-	fmt.Fprintf(t.out, "\nThe endpoint is all that is here, besides /callbacks/TOKEN, to which tools send outside jobs.\nThere is no authentication: every program on this machine can call these tools.\n%s Ctrl-C stops.\n\n", kept)
+	callers := "There is no authentication: every program on this machine can call these tools, and whoever has a task's id can use the task."
+	if cmd.Auth == "oauth" {
+		callers = "Callers need a bearer token of " + cmd.Issuer + "; commands take one from TOOLHOST_TOKEN."
+	}
+	fmt.Fprintf(t.out, "\nThe endpoint is all that is here, besides /callbacks/TOKEN, to which tools send outside jobs.\n%s\n%s Ctrl-C stops.\n\n", callers, kept)
 	context.AfterFunc(ctx, func() {
 		t.say("\nStopping; what runs is released. Ctrl-C again quits at once.")
 	})

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"os/signal"
@@ -18,7 +20,7 @@ const defaultURL = "http://127.0.0.1:8080/mcp"
 
 // cli is the command line.
 type cli struct {
-	URL string `help:"MCP endpoint. Default ${default}." env:"TOOLHOST_URL" default:"${endpoint}" placeholder:"URL"`
+	URL string `help:"MCP endpoint. Default ${default}. A bearer token for it is taken from TOOLHOST_TOKEN." env:"TOOLHOST_URL" default:"${endpoint}" placeholder:"URL"`
 
 	Dev     devCmd     `cmd:"" help:"Run the whole stack here, without an AWS account."`
 	Emulate emulateCmd `cmd:"" help:"Run only the emulators of DynamoDB and SQS, for 'sam local' to point at."`
@@ -84,7 +86,30 @@ func (c *cli) client(answerer client.Answerer) (*client.Client, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, usagef("%q is no URL of an MCP endpoint, such as %s", c.URL, defaultURL)
 	}
-	return client.New(c.URL, client.Options{Name: "toolhost", Version: "1", Answerer: answerer}), nil
+	o := client.Options{Name: "toolhost", Version: "1", Answerer: answerer}
+	// Not a flag: other programs can read those.
+	if token := os.Getenv("TOOLHOST_TOKEN"); token != "" {
+		if u.Scheme == "http" && !isLocal(u.Hostname()) {
+			return nil, usagef("TOOLHOST_TOKEN would go to %s in clear; use https", u.Host)
+		}
+		o.HTTP = &http.Client{Transport: bearer(token), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
+	return client.New(c.URL, o), nil
+}
+
+// bearer sends requests with a token.
+type bearer string
+
+// RoundTrip implements http.RoundTripper.
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func isLocal(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // command is how this program is called for something about the same endpoint.

@@ -41,7 +41,9 @@ type event struct {
 		Path       string         `json:"path"`
 		Authorizer map[string]any `json:"authorizer"`
 		Identity   struct {
-			SourceIP string `json:"sourceIp"`
+			SourceIP  string `json:"sourceIp"`
+			AccountID string `json:"accountId"`
+			Caller    string `json:"caller"`
 		} `json:"identity"`
 		HTTP struct {
 			Method   string `json:"method"`
@@ -64,6 +66,10 @@ type Origin struct {
 	Prefix string
 	// Authorizer is the context that the authorizer returned, or nil.
 	Authorizer map[string]any
+	// Account and Caller are those of whoever signed the request with AWS's
+	// credentials, as IAM found them; "" if nobody did. Caller is the unique id of a
+	// user, or of a role followed by a colon and the session's name.
+	Account, Caller string
 }
 
 type originKey struct{}
@@ -114,6 +120,12 @@ func decode(ctx context.Context, raw json.RawMessage) (*event, *http.Request, er
 		Domain:     e.RequestContext.DomainName,
 		Prefix:     prefix,
 		Authorizer: e.RequestContext.Authorizer,
+		Account:    e.RequestContext.Identity.AccountID,
+		Caller:     e.RequestContext.Identity.Caller,
+	}
+	if iam, signed := origin.Authorizer["iam"].(map[string]any); signed && e.v2() {
+		origin.Account, _ = iam["accountId"].(string)
+		origin.Caller, _ = iam["callerId"].(string)
 	}
 	r, err := http.NewRequestWithContext(context.WithValue(ctx, originKey{}, origin), method, "/", body)
 	if err != nil {

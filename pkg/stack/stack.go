@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"toolhost/pkg/apigw"
+	"toolhost/pkg/auth"
 	"toolhost/pkg/callback"
 	"toolhost/pkg/clock"
 	"toolhost/pkg/config"
@@ -116,9 +117,13 @@ func (s *Stack) Worker() (*worker.Worker, error) {
 }
 
 func (s *Stack) mcp() (http.Handler, error) {
+	if err := s.checkScopes(); err != nil {
+		return nil, err
+	}
 	srv, err := server.New(server.Options{
 		Tools: s.tools, Store: s.store, Queue: s.queue, Keys: s.keys.Rotating, IDKey: s.keys.Lasting, Clock: s.clock, Log: s.log,
 		Name: "toolhost", Title: "Toolhost", Version: version(),
+		Scoped: s.config.Auth == config.AuthOAuth,
 		Limits: server.Limits{
 			MaxArguments: s.config.Limits.Arguments, MaxResult: s.config.Limits.Result, MaxAnswer: s.config.Limits.Answer,
 			MaxListen: s.config.MaxListen, PollRate: s.config.PollRate,
@@ -128,9 +133,16 @@ func (s *Stack) mcp() (http.Handler, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", httpmcp.New(srv, httpmcp.Options{
-		MaxBody: s.config.Limits.Body, AllowedOrigins: s.config.Origins, AllowedHosts: s.config.Hosts, Clock: s.clock,
-	}))
+	o := httpmcp.Options{MaxBody: s.config.Limits.Body, AllowedOrigins: s.config.Origins, AllowedHosts: s.config.Hosts, Clock: s.clock}
+	if s.config.Auth == config.AuthOAuth {
+		resource := s.resource()
+		o.Challenge = func(scopes []string) string {
+			return resource.Challenge(auth.InsufficientScope, "the token lacks a scope", scopes)
+		}
+		mux.Handle(auth.MetadataPath, resource)
+		mux.Handle(auth.MetadataPath+"/mcp", resource)
+	}
+	mux.Handle("/mcp", s.identify(httpmcp.New(srv, o)))
 	mux.Handle(callback.Path+"{token}", httpmcp.Callbacks(srv))
 	return mux, nil
 }
