@@ -16,7 +16,7 @@ cfn-lint .toolhost/ci/container.yaml
 sam validate --lint --template-file .toolhost/ci/container.yaml
 make build
 python infra/check/streaming.py .aws-sam/build/template.yaml
-for function in Mcp Tasks Worker DeadLetter; do
+for function in Authorizer Mcp Tasks Worker DeadLetter; do
 	go version -m ".aws-sam/build/${function}Function/bootstrap" | grep 'GOARCH=arm64' >/dev/null
 	go version -m ".aws-sam/build/${function}Function/bootstrap" | grep 'lambda.norpc' >/dev/null
 done
