@@ -2,6 +2,7 @@
 # Every fuzz target for a while, 10 s each unless FUZZTIME says otherwise: no
 # panic, no 5xx, and valid JSON-RPC out. What a run finds is kept by Go under
 # testdata/fuzz, and is a test from then on.
+# There already are some of what longer runs, of five minutes each, found worth keeping.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 ran=0 log=$(mktemp)
