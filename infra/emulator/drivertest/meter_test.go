@@ -14,7 +14,7 @@ import (
 // meter asks for the capacity that each request consumed and adds it up. A
 // failed condition tells none.
 type meter struct {
-	dynamostore.API
+	dynamostore.LedgerAPI
 
 	mu    sync.Mutex
 	total storetest.Usage
@@ -42,7 +42,7 @@ const total = types.ReturnConsumedCapacityTotal
 
 func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	in.ReturnConsumedCapacity = total
-	out, err := m.API.PutItem(ctx, in, o...)
+	out, err := m.LedgerAPI.PutItem(ctx, in, o...)
 	if err != nil {
 		m.add(nil, nil)
 		return nil, err
@@ -53,7 +53,7 @@ func (m *meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...fun
 
 func (m *meter) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	in.ReturnConsumedCapacity = total
-	out, err := m.API.GetItem(ctx, in, o...)
+	out, err := m.LedgerAPI.GetItem(ctx, in, o...)
 	if err != nil {
 		m.add(nil, nil)
 		return nil, err
@@ -64,7 +64,7 @@ func (m *meter) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...fun
 
 func (m *meter) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	in.ReturnConsumedCapacity = total
-	out, err := m.API.BatchGetItem(ctx, in, o...)
+	out, err := m.LedgerAPI.BatchGetItem(ctx, in, o...)
 	if err != nil || len(out.ConsumedCapacity) == 0 {
 		m.add(nil, nil)
 		return out, err
@@ -75,11 +75,33 @@ func (m *meter) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput
 
 func (m *meter) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	in.ReturnConsumedCapacity = total
-	out, err := m.API.Query(ctx, in, o...)
+	out, err := m.LedgerAPI.Query(ctx, in, o...)
 	if err != nil {
 		m.add(nil, nil)
 		return nil, err
 	}
 	m.add(out.ConsumedCapacity, nil)
+	return out, nil
+}
+
+func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	in.ReturnConsumedCapacity = total
+	out, err := m.LedgerAPI.UpdateItem(ctx, in, o...)
+	if err != nil {
+		m.add(nil, nil)
+		return nil, err
+	}
+	m.add(nil, out.ConsumedCapacity)
+	return out, nil
+}
+
+func (m *meter) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, o ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	in.ReturnConsumedCapacity = total
+	out, err := m.LedgerAPI.DeleteItem(ctx, in, o...)
+	if err != nil {
+		m.add(nil, nil)
+		return nil, err
+	}
+	m.add(nil, out.ConsumedCapacity)
 	return out, nil
 }

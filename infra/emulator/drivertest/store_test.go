@@ -55,7 +55,7 @@ func TestStoreAWS(t *testing.T) {
 }
 
 func storeWire() *wire {
-	return &wire{base: http.DefaultTransport, breaks: []string{"PutItem"},
+	return &wire{base: http.DefaultTransport, breaks: []string{"PutItem", "UpdateItem", "DeleteItem"},
 		throttle: "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}
 }
 
@@ -114,10 +114,11 @@ func (b table) lose(ctx context.Context, id, blob string) error {
 }
 
 func storeHarness(w *wire, b table, lacks map[storetest.Capability]string) storetest.Harness {
-	m := &meter{API: b.client}
+	m := &meter{LedgerAPI: b.client}
 	h := storetest.Harness{
-		Store: dynamostore.New(m, b.name, dynamostore.Options{}),
-		Lose:  b.lose,
+		Store:  dynamostore.New(m, b.name, dynamostore.Options{}),
+		Ledger: dynamostore.NewLedger(m, b.name),
+		Lose:   b.lose,
 		Break: func(f storetest.Fault, n int) {
 			w.meet(map[storetest.Fault]fate{storetest.Throttled: throttled, storetest.LostRequest: lostRequest, storetest.LostReply: lostReply}[f], n)
 		},

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"toolhost/pkg/task"
 )
 
 // This file alone spells the keys.
@@ -62,6 +65,23 @@ func stepKey(id, birth, name string) item {
 		name = strings.ToValidUTF8(name[:maxName], "") + "#sha256:" + hex.EncodeToString(sum[:])
 	}
 	return key(id, stepPrefix(birth)+name)
+}
+
+// ledgerID is the partition key of what is counted of an owner: a hash, so that any
+// owner fits, and no name stands in a key. No task has such an id: those that a
+// client can choose are none of ours.
+func ledgerID(o task.Owner) string {
+	sum := sha256.Sum256([]byte(fmt.Sprintf("%q %q %q %q", o.Issuer, o.Subject, o.Tenant, o.Client)))
+	return "quota#" + hex.EncodeToString(sum[:])
+}
+
+// slotPrefix begins the keys of an owner's slots.
+const slotPrefix = "slot#"
+
+func slotKey(o task.Owner, n int) item { return key(ledgerID(o), slotPrefix+strconv.Itoa(n)) }
+
+func minuteKey(o task.Owner, minute time.Time) item {
+	return key(ledgerID(o), "minute#"+strconv.FormatInt(minute.Unix(), 10))
 }
 
 // validID reports whether a task can have the id.

@@ -82,30 +82,42 @@ func (s *Store) PutStep(ctx context.Context, t task.Task, step store.Step) (stor
 // Steps implements store.Store with one consistent query a MB.
 func (s *Store) Steps(ctx context.Context, t task.Task) ([]store.Step, error) {
 	const op = "dynamostore.Steps"
+	var steps []store.Step
+	err := s.query(ctx, op, t.ID, stepPrefix(t.Birth), func(it item) error {
+		step, err := decodeStep(op, it)
+		steps = append(steps, step)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(steps, func(a, b store.Step) int { return cmp.Compare(a.Name, b.Name) })
+	return steps, nil
+}
+
+// query reads all items under a partition key whose sort keys have a prefix, in
+// the order of these, consistently. An error of each ends it.
+func (s *Store) query(ctx context.Context, op, id, prefix string, each func(item) error) error {
 	in := &dynamodb.QueryInput{
 		TableName: aws.String(s.table), ConsistentRead: aws.Bool(true),
 		KeyConditionExpression: aws.String(attrPK + " = :id AND begins_with(" + attrSK + ", :prefix)"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":id":     &types.AttributeValueMemberS{Value: t.ID},
-			":prefix": &types.AttributeValueMemberS{Value: stepPrefix(t.Birth)},
+			":id":     &types.AttributeValueMemberS{Value: id},
+			":prefix": &types.AttributeValueMemberS{Value: prefix},
 		},
 	}
-	var steps []store.Step
 	for {
 		out, err := s.client.Query(ctx, in)
 		if err != nil {
-			return nil, explain(ctx, op, err)
+			return explain(ctx, op, err)
 		}
 		for _, it := range out.Items {
-			step, err := decodeStep(op, it)
-			if err != nil {
-				return nil, err
+			if err := each(it); err != nil {
+				return err
 			}
-			steps = append(steps, step)
 		}
 		if len(out.LastEvaluatedKey) == 0 {
-			slices.SortFunc(steps, func(a, b store.Step) int { return cmp.Compare(a.Name, b.Name) })
-			return steps, nil
+			return nil
 		}
 		in.ExclusiveStartKey = out.LastEvaluatedKey
 	}

@@ -190,6 +190,12 @@ func (s *Store) put(ctx context.Context, op string, it item, condition string, v
 		in.ExpressionAttributeValues = values
 	}
 	_, err := s.client.PutItem(ctx, in)
+	return s.met(ctx, op, it.key(), err)
+}
+
+// met is what a conditional write met, by its error: nil if it was done, else what
+// is stored under the key, which is an empty item if there is none.
+func (s *Store) met(ctx context.Context, op string, key item, err error) (item, error) {
 	var failed *types.ConditionalCheckFailedException
 	switch {
 	case err == nil:
@@ -200,7 +206,7 @@ func (s *Store) put(ctx context.Context, op string, it item, condition string, v
 		return failed.Item, nil
 	}
 	// There is no item, or this database does not return it.
-	return s.get(ctx, op, it.key())
+	return s.get(ctx, op, key)
 }
 
 // get reads one item consistently; an empty one if there is none.

@@ -48,6 +48,8 @@ const (
 // Harness is an implementation under test and what can be done to it.
 type Harness struct {
 	Store store.Store
+	// Ledger is in the same table.
+	Ledger store.Ledger
 	// Lose deletes a task's blob behind the store's back, as an expiry would; all
 	// that there is of the task if blob is "".
 	Lose func(ctx context.Context, id, blob string) error
@@ -83,4 +85,5 @@ func Run(t *testing.T, h Harness) {
 	t.Run("Writers", func(t *testing.T) { testWriters(t, h) })
 	t.Run("Faults", func(t *testing.T) { testFaults(t, h) })
 	t.Run("Cost", func(t *testing.T) { testCost(t, h) })
+	t.Run("Ledger", func(t *testing.T) { testLedger(t, h) })
 }
