@@ -7,6 +7,11 @@
 //     (R-V3). deployment_test.go is that server and worker, errand_test.go the
 //     tools, marker_test.go how the secrets are known again.
 //
+//   - The other tests attack a whole deployment on this machine over HTTP, through
+//     the events of API Gateway (target_test.go): ids that are guessed
+//     (id_test.go), what a client keeps for the server (state_test.go), schemas
+//     that take long (schema_test.go).
+//
 // With -short, and under the race detector, the crowds are smaller.
 //
 // Nothing here waits for real time: clocks stand until they are moved, and what
