@@ -114,6 +114,8 @@ type answer struct {
 	} `json:"error"`
 }
 
+func (a answer) String() string { return fmt.Sprintf("%d %.300s", a.status, a.body) }
+
 func (a answer) code() int {
 	if a.Error == nil {
 		return 0
@@ -150,7 +152,10 @@ func (g *target) sound(what string, a answer, sent string) {
 	if a.status >= 500 {
 		g.t.Errorf("%s: %d %.300s", what, a.status, a.body)
 	}
-	for _, leak := range leaks.FindAllString(string(a.body)+fmt.Sprint(a.header), -1) {
+	var shown bytes.Buffer
+	must(g.t, a.header.Write(&shown))
+	shown.Write(a.body)
+	for _, leak := range leaks.FindAllString(shown.String(), -1) {
 		if !strings.Contains(sent, leak) {
 			g.t.Errorf("%s: %q is shown: %.300s", what, leak, a.body)
 		}
