@@ -89,7 +89,7 @@ func (cmd *devCmd) Run(ctx context.Context, t *terminal) error {
 	}
 	callers := "There is no authentication: every program on this machine can call these tools, and whoever has a task's id can use the task."
 	if cmd.Auth == "oauth" {
-		callers = "Callers need a bearer token of " + cmd.Issuer + "; commands take one from TOOLHOST_TOKEN."
+		callers = "Callers need a bearer token of " + cmd.Issuer + ", as /.well-known/oauth-protected-resource says; commands take one from TOOLHOST_TOKEN."
 	}
 	fmt.Fprintf(t.out, "\nThe endpoint is all that is here, besides /callbacks/TOKEN, to which tools send outside jobs.\n%s\n%s Ctrl-C stops.\n\n", callers, kept)
 	context.AfterFunc(ctx, func() {
