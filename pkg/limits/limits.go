@@ -51,6 +51,9 @@ const (
 	// and PartExpiryLag that of a task's steps and blobs.
 	StoredExpiryLag = 24 * time.Hour
 	PartExpiryLag   = 48 * time.Hour
+	// CreationTime is what a creation has from the reservation of its quota until its
+	// task is put: then the reservation is taken from it.
+	CreationTime = time.Minute
 	// RequestStateTTL bounds how long a multi round-trip call may wait for its answers.
 	RequestStateTTL = time.Hour
 )
@@ -78,6 +81,12 @@ const (
 	MaxBatch = 50
 	// MaxQuestions is how many of a task's questions may be open at once.
 	MaxQuestions = 64
+	// MaxOpenTasks is how many tasks of a caller may be open at once, and
+	// MaxCreations how many it may make in a minute; 0: any.
+	MaxOpenTasks = 0
+	MaxCreations = 0
+	// MostOpenTasks is the highest MaxOpenTasks: a refusal reads them all.
+	MostOpenTasks = 1000
 	// PollRate is how often a second a caller may read one task of one process.
 	PollRate = 20
 	// MaxWatched is how many tasks one client may listen to at once: as many as one

@@ -33,6 +33,8 @@ func TestRelations(t *testing.T) {
 		{KeepAlive < 15*time.Second, "R-L5, with time for a slow network"},
 		{MaxWatched <= 100, "DynamoDB's limit of a batch read"},
 		{ResultWait < 29*time.Second, "API Gateway's limit of a buffered answer"},
+		{CreationTime >= 12*Slack, "a creation is not cut off for the sake of a clock, nor for one slow put"},
+		{MaxOpenTasks <= MostOpenTasks, "the default may be set"},
 		{MaxDelay <= 15*time.Minute, "SQS's limit"},
 		{MaxHops*MaxDelay >= 20*24*time.Hour, "a task may sleep for three weeks"},
 		// A delayed message's time counts from WakeAt, so MaxDelay adds nothing here.

@@ -34,14 +34,22 @@ func (s *Server) createTask(ctx context.Context, c *call, t *tool.Tool, who iden
 	if prepared != nil {
 		spec.Prepared = task.NewPayload(prepared)
 	}
-	stored, created, err := s.store.Create(ctx, task.Create(spec, now), now)
-	switch {
-	case err != nil:
+	made := task.Create(spec, now)
+	place, answer, err := s.withinQuota(ctx, c, who, made)
+	if answer != nil || err != nil {
+		return answer, err
+	}
+	stored, created, err := s.store.Create(ctx, made, now)
+	if err != nil {
+		s.tidy(ctx, place.Abandon)
 		return nil, err
-	case !created:
+	}
+	if !created {
+		s.tidy(ctx, place.Release)
 		return s.again(ctx, c, who, stored)
 	}
 	if err := s.wake(ctx, stored, queue.Created); err != nil {
+		s.tidy(ctx, place.Abandon)
 		return nil, err
 	}
 	return s.created(ctx, c, stored)

@@ -48,8 +48,10 @@ type host struct {
 	client *sqs.Client
 	queue  string // its URL
 	worker *worker.Worker
+	tables *dynamodb.Client
 	// options are the server's.
 	options server.Options
+	handler http.Handler
 	url     string
 	log     *bytes.Buffer
 }
@@ -91,37 +93,44 @@ func startWith(t *testing.T, tools *tool.Registry, limits server.Limits) *host {
 			},
 		}
 	}
-	tables := dynamodb.NewFromConfig(config(database))
+	h.tables = dynamodb.NewFromConfig(config(database))
 	create, _ := dynamostore.Schema(tableName)
-	_, err = tables.CreateTable(t.Context(), create)
+	_, err = h.tables.CreateTable(t.Context(), create)
 	h.must(err)
 	h.client = sqs.NewFromConfig(config(h.sqs))
 	made, err := h.client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String(queueName)})
 	h.must(err)
-	h.queue, h.store = *made.QueueUrl, dynamostore.New(tables, tableName, dynamostore.Options{})
+	h.queue, h.store = *made.QueueUrl, dynamostore.New(h.tables, tableName, dynamostore.Options{})
 
 	q, log := sqsqueue.New(h.client, h.queue), slog.New(slog.NewTextHandler(h.log, nil))
 	h.options = server.Options{
 		Tools: tools, Store: h.store, Queue: q, Keys: [][]byte{secret("test")}, IDKey: secret("ids"), Clock: h.clock, Log: log,
 		Name: "test", Version: "1.0.0", Instructions: "Greet people.", Limits: limits,
 	}
-	s, err := server.New(h.options)
-	h.must(err)
 	h.worker, err = worker.New(worker.Options{Tools: tools, Store: h.store, Queue: q, Clock: h.clock, Log: log,
 		PublicURL: publicURL, Keys: h.options.Keys})
 	h.must(err)
-	handler := http.NewServeMux()
-	handler.Handle("/mcp", httpmcp.New(s, httpmcp.Options{MaxBody: 1 << 20, Clock: h.clock}))
-	handler.Handle(callback.Path+"{token}", httpmcp.Callbacks(s))
+	h.serve()
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subject := r.Header.Get("Test-Caller"); subject != "" {
 			r = r.WithContext(auth.With(r.Context(), auth.Principal{Issuer: "https://issuer.example", Subject: subject}))
 		}
-		handler.ServeHTTP(w, r)
+		h.handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(front.Close)
 	h.url = front.URL
 	return h
+}
+
+// serve starts the server, anew if need be, with the options as they are now.
+func (h *host) serve() {
+	h.t.Helper()
+	s, err := server.New(h.options)
+	h.must(err)
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", httpmcp.New(s, httpmcp.Options{MaxBody: 1 << 20, Clock: h.clock}))
+	mux.Handle(callback.Path+"{token}", httpmcp.Callbacks(s))
+	h.handler = mux
 }
 
 func (h *host) must(err error) {

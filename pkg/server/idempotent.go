@@ -17,6 +17,7 @@ import (
 	"toolhost/pkg/jsonrpc"
 	"toolhost/pkg/protocol"
 	"toolhost/pkg/queue"
+	"toolhost/pkg/quota"
 	"toolhost/pkg/task"
 )
 
@@ -111,6 +112,8 @@ func (s *Server) made(ctx context.Context, c *call, who identity) (any, error) {
 // sent one (invariant 1).
 func (s *Server) again(ctx context.Context, c *call, who identity, t task.Task) (any, error) {
 	switch {
+	case quota.Fenced(t): // this call's own creation took too long, or one of the same key was just given up
+		return nil, fault.New(fault.Busy, "server.again", "the creation was given up")
 	case who.fingerprint == "", t.Owner != c.owner:
 		return nil, fault.Wrap(fault.Internal, "server.again", errors.New("a new task id is taken"))
 	case t.Fingerprint != who.fingerprint:

@@ -59,6 +59,10 @@ func (s *Server) refuse(ctx context.Context, c *call, err error) Response {
 	r := Response{Status: status(e, err, c)}
 	if r.Status == http.StatusTooManyRequests {
 		r.RetryAfter = retryAfter
+		var over quotaError
+		if errors.As(err, &over) {
+			r.RetryAfter = over.after
+		}
 	}
 	var lacking scopeError
 	if errors.As(err, &lacking) {

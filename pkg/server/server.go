@@ -13,6 +13,7 @@ import (
 	"toolhost/pkg/limits"
 	"toolhost/pkg/protocol"
 	"toolhost/pkg/queue"
+	"toolhost/pkg/quota"
 	"toolhost/pkg/store"
 	"toolhost/pkg/tool"
 )
@@ -30,6 +31,8 @@ type Options struct {
 	IDKey []byte
 	// Scoped asks for the scopes of tools: callers come with tokens.
 	Scoped bool
+	// Quota bounds what one caller may create; nil: nothing does.
+	Quota *quota.Quota
 	// Clock is the time; nil means the machine's.
 	Clock clock.Clock
 	// Log gets internal errors with the reference that the client was given; nil
@@ -78,6 +81,7 @@ type Server struct {
 	callbacks    callback.Keys
 	ids          idMaker
 	manners      manners
+	quota        *quota.Quota
 }
 
 // New makes a server. fault.Invalid if something needed is missing.
@@ -99,7 +103,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		scoped: o.Scoped, tools: o.Tools, store: o.Store, queue: o.Queue, clock: o.Clock, log: o.Log, seal: seal, callbacks: callbacks, ids: ids,
+		scoped: o.Scoped, tools: o.Tools, store: o.Store, queue: o.Queue, quota: o.Quota, clock: o.Clock, log: o.Log, seal: seal, callbacks: callbacks, ids: ids,
 		info:         protocol.ServerInfo{Name: or(o.Name, "toolhost"), Title: o.Title, Version: or(o.Version, "0")},
 		instructions: o.Instructions,
 		limits: Limits{
