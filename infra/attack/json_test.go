@@ -27,9 +27,11 @@ func TestJSON(t *testing.T) { // R-H4; case 53
 	}
 	long := strings.Repeat("x", 3<<20)
 	var keys, hostile strings.Builder
-	for i := range 150_000 {
+	for i := range 130_000 {
 		fmt.Fprintf(&keys, `"k%d":0,`, i)
-		fmt.Fprintf(&hostile, `"%s":0,`, strings.NewReplacer("0", "Aa", "1", "BB").Replace(fmt.Sprintf("%018b", i))) // alike to a weak hash
+	}
+	for i := range 80_000 {
+		fmt.Fprintf(&hostile, `"%s":0,`, strings.NewReplacer("0", "Aa", "1", "BB").Replace(fmt.Sprintf("%017b", i))) // alike to a weak hash
 	}
 	for what, attack := range map[string]struct {
 		body string
@@ -87,7 +89,7 @@ func TestJSON(t *testing.T) { // R-H4; case 53
 		}
 	}
 	// An id comes back as it was, whatever it is.
-	for _, id := range []string{`""`, `"\u0000"`, `"\u001b[31m\n"`, `"</script>"`, `"\ud83e\udd86"`, `0`, `-1`, `-0`, strings.Repeat("9", 1000), `"` + long[:100_000] + `"`, `9007199254740993`} {
+	for _, id := range []string{`""`, `"\u0000"`, `"\u001b[31m\n"`, `"</script>"`, `"\ud83e\udd86"`, `0`, `-1`, `-0`, strings.Repeat("9", 300), `"` + long[:100_000] + `"`, `9007199254740993`} {
 		if a := g.post("id", headers(protocol.Revision20260728, protocol.MethodToolsList, ""), strings.Replace(good, `"q"`, id, 1)); a.status != 200 || string(a.ID) != id {
 			t.Errorf("%.60s came back as %.60s: %d", id, a.ID, a.status)
 		}
@@ -127,7 +129,7 @@ func TestBatches(t *testing.T) {
 		"batches in batches":            {strings.Repeat("[", 900) + one + strings.Repeat("]", 900), 200, 1},
 		"batches without an end":        {strings.Repeat("[", 100_000), 400, 0},
 		"fifty deep ones":               {of(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":`+strings.Repeat("[", 5000)+strings.Repeat("]", 5000)+`}}`, limits.MaxBatch), 200, limits.MaxBatch},
-		"more answers than one may be":  {of(echo(80_000), limits.MaxBatch), 200, limits.MaxBatch},
+		"four megabytes of answers":     {of(echo(80_000), limits.MaxBatch), 200, limits.MaxBatch},
 		"the same id":                   {of(one, 3), 200, 3},
 		"notifications alone":           {of(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, limits.MaxBatch), 202, 0},
 		"initialize":                    {of(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}`, 2), 200, 2},
