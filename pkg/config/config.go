@@ -37,6 +37,7 @@ type Config struct {
 	// PollRate is how often a second a caller may read one task; negative: no limit.
 	PollRate int
 	Limits   Limits
+	Quota    Quota
 }
 
 // Auth says who may call.
@@ -61,8 +62,15 @@ type OAuth struct {
 	TenantClaim string
 }
 
-// Limits are the sizes in bytes that an operator may change.
+// Limits are the sizes in bytes that an operator may lower.
 type Limits struct{ Body, Arguments, Result, Answer int }
+
+// Quota is what one caller may make; 0: any number. Without authentication all
+// callers are one.
+type Quota struct {
+	Creations int // tasks in a minute
+	OpenTasks int // that are not terminal
+}
 
 // Variable is one variable of the environment.
 type Variable struct {
@@ -92,10 +100,12 @@ var Variables = []Variable{
 	{"TOOLHOST_LOG_LEVEL", "info", false, setLogLevel},
 	{"TOOLHOST_MAX_LISTEN", limits.MaxListen.String(), false, setMaxListen},
 	{"TOOLHOST_POLL_RATE", strconv.Itoa(limits.PollRate), false, setPollRate},
-	{"TOOLHOST_MAX_BODY", strconv.Itoa(limits.MaxBody), false, size(func(c *Config) *int { return &c.Limits.Body })},
-	{"TOOLHOST_MAX_ARGUMENTS", strconv.Itoa(limits.MaxArguments), false, size(func(c *Config) *int { return &c.Limits.Arguments })},
-	{"TOOLHOST_MAX_RESULT", strconv.Itoa(limits.MaxResult), false, size(func(c *Config) *int { return &c.Limits.Result })},
-	{"TOOLHOST_MAX_ANSWER", strconv.Itoa(limits.MaxAnswer), false, size(func(c *Config) *int { return &c.Limits.Answer })},
+	{"TOOLHOST_MAX_BODY", strconv.Itoa(limits.MaxBody), false, size(limits.MaxBody, func(c *Config) *int { return &c.Limits.Body })},
+	{"TOOLHOST_MAX_ARGUMENTS", strconv.Itoa(limits.MaxArguments), false, size(limits.MaxArguments, func(c *Config) *int { return &c.Limits.Arguments })},
+	{"TOOLHOST_MAX_RESULT", strconv.Itoa(limits.MaxResult), false, size(limits.MaxResult, func(c *Config) *int { return &c.Limits.Result })},
+	{"TOOLHOST_MAX_ANSWER", strconv.Itoa(limits.MaxAnswer), false, size(limits.MaxAnswer, func(c *Config) *int { return &c.Limits.Answer })},
+	{"TOOLHOST_MAX_CREATIONS", strconv.Itoa(limits.MaxCreations), false, setMaxCreations},
+	{"TOOLHOST_MAX_OPEN_TASKS", strconv.Itoa(limits.MaxOpenTasks), false, setMaxOpenTasks},
 }
 
 // Load reads the environment through getenv (os.Getenv). The error, a
@@ -142,11 +152,13 @@ func text(field func(*Config) *string) func(*Config, string) error {
 	}
 }
 
-func size(field func(*Config) *int) func(*Config, string) error {
+// size reads a limit that may be lowered alone: what else the parts agree on is
+// made for the highest.
+func size(most int, field func(*Config) *int) func(*Config, string) error {
 	return func(c *Config, value string) error {
 		n, err := strconv.Atoi(value)
-		if err != nil || n <= 0 {
-			return errors.New("is not a positive number of bytes")
+		if err != nil || n <= 0 || n > most {
+			return fmt.Errorf("is not a number of bytes from 1 to %d", most)
 		}
 		*field(c) = n
 		return nil
@@ -226,6 +238,20 @@ func setPollRate(c *Config, value string) (err error) {
 	}
 	if c.PollRate == 0 {
 		c.PollRate = -1
+	}
+	return nil
+}
+
+func setMaxCreations(c *Config, value string) (err error) {
+	if c.Quota.Creations, err = strconv.Atoi(value); err != nil || c.Quota.Creations < 0 {
+		return errors.New("is not a number of tasks a minute")
+	}
+	return nil
+}
+
+func setMaxOpenTasks(c *Config, value string) (err error) {
+	if c.Quota.OpenTasks, err = strconv.Atoi(value); err != nil || c.Quota.OpenTasks < 0 || c.Quota.OpenTasks > limits.MostOpenTasks {
+		return fmt.Errorf("is not a number of tasks up to %d", limits.MostOpenTasks)
 	}
 	return nil
 }

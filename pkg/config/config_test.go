@@ -33,8 +33,8 @@ func TestLoad(t *testing.T) {
 	})
 	t.Run("everything set", func(t *testing.T) {
 		got, err := Load(env("TOOLHOST_KEYS_SECRET", "s", "TOOLHOST_STREAMING", "true", "TOOLHOST_ORIGINS", "https://a.example, *", "TOOLHOST_HOSTS", "localhost",
-			"TOOLHOST_LOG_LEVEL", "warn", "TOOLHOST_MAX_RESULT", "7", "TOOLHOST_MAX_LISTEN", "5m"))
-		if err != nil || got.KeysSecret != "s" || !got.Streaming || got.LogLevel != slog.LevelWarn || got.Limits.Result != 7 || got.MaxListen != 5*time.Minute ||
+			"TOOLHOST_LOG_LEVEL", "warn", "TOOLHOST_MAX_RESULT", "7", "TOOLHOST_MAX_LISTEN", "5m", "TOOLHOST_MAX_CREATIONS", "60", "TOOLHOST_MAX_OPEN_TASKS", "1000"))
+		if err != nil || got.KeysSecret != "s" || !got.Streaming || got.LogLevel != slog.LevelWarn || got.Limits.Result != 7 || got.Quota != (Quota{60, 1000}) || got.MaxListen != 5*time.Minute ||
 			!reflect.DeepEqual(got.Origins, []string{"https://a.example", "*"}) || !reflect.DeepEqual(got.Hosts, []string{"localhost"}) {
 			t.Errorf("got %+v, %v", got, err)
 		}
@@ -63,7 +63,8 @@ func TestLoad(t *testing.T) {
 	t.Run("an error names the variable and not its value", func(t *testing.T) {
 		for name, value := range map[string]string{
 			"TOOLHOST_TABLE": "", "TOOLHOST_QUEUE_URL": "", "TOOLHOST_AUTH": "everyone", "TOOLHOST_STREAMING": "perhaps",
-			"TOOLHOST_ORIGINS": "a,,b", "TOOLHOST_LOG_LEVEL": "loud", "TOOLHOST_MAX_LISTEN": "16m", "TOOLHOST_POLL_RATE": "-2", "TOOLHOST_MAX_BODY": "-1", "TOOLHOST_MAX_RESULT": "1e6",
+			"TOOLHOST_ORIGINS": "a,,b", "TOOLHOST_LOG_LEVEL": "loud", "TOOLHOST_MAX_LISTEN": "16m", "TOOLHOST_POLL_RATE": "-2", "TOOLHOST_MAX_BODY": "-1", "TOOLHOST_MAX_RESULT": "1e6", "TOOLHOST_MAX_ARGUMENTS": "1048577",
+			"TOOLHOST_MAX_CREATIONS": "-3", "TOOLHOST_MAX_OPEN_TASKS": "1001",
 			"TOOLHOST_KEYS": "tiny secret", "TOOLHOST_PUBLIC_URL": "toolhost.example",
 			"TOOLHOST_ISSUER": "http://i.example", "TOOLHOST_JWKS_URL": "ftp://i.example", "TOOLHOST_SCOPES": "\"quoted\"",
 		} {

@@ -44,7 +44,7 @@ func (s *Server) find(ctx context.Context, c *call) (task.Task, error) {
 // needs it.
 func (s *Server) look(ctx context.Context, c *call) (task.Task, error) {
 	if id, err := c.text("taskId"); err == nil && len(id) <= maxTaskID && !s.manners.admit(c.owner, id, s.clock.Now()) {
-		return task.Task{}, errTooOften
+		return task.Task{}, s.manners.tooOften()
 	}
 	t, err := s.find(ctx, c)
 	if err == nil {

@@ -11,8 +11,11 @@ import (
 	"toolhost/pkg/task"
 )
 
-// errTooOften tells a client that polls far below the interval it was given.
-var errTooOften = placed{jsonrpc.Errorf(jsonrpc.CodeInternal, "This task is polled too often: wait its pollIntervalMs between two polls"), http.StatusTooManyRequests}
+// tooOften tells a client that polls far below the interval it was given.
+func (m *manners) tooOften() error {
+	return placed{jsonrpc.Errorf(jsonrpc.CodeInternal,
+		"This task is polled too often: the limit is %d times a second. Wait its pollIntervalMs between two polls", m.rate), http.StatusTooManyRequests}
+}
 
 // manners bounds how often a caller reads one task, in this process alone: an
 // even rate, and three seconds' worth of it at once. It knows the calls, not

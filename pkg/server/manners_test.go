@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,9 @@ func TestPolling(t *testing.T) {
 		for i := range 2000 {
 			if a := get(h, "ada", id); a.Status == 429 {
 				throttled++
+				if !strings.Contains(a.Error.Message, "the limit is 20 times a second") {
+					t.Fatalf("the limit is not named: %s", a.Body)
+				}
 				checkSchemas(t, nil, a.Body)
 			} else if a.Status != 200 || a.code() != 0 {
 				t.Fatalf("HTTP %d", a.Status)

@@ -22,6 +22,7 @@ import (
 	"toolhost/pkg/protocol"
 	"toolhost/pkg/queue"
 	"toolhost/pkg/queue/sqsqueue"
+	"toolhost/pkg/quota"
 	"toolhost/pkg/server"
 	"toolhost/pkg/store"
 	"toolhost/pkg/store/dynamostore"
@@ -49,6 +50,7 @@ type Stack struct {
 	tools  *tool.Registry
 	store  store.Store
 	queue  queue.Queue
+	ledger store.Ledger
 	keys   config.Keys
 	clock  clock.Clock
 	log    *slog.Logger
@@ -74,7 +76,8 @@ func Open(ctx context.Context, c config.Config, tools *tool.Registry, o Options)
 			return nil, err
 		}
 	}
-	s.store = dynamostore.New(dynamodb.NewFromConfig(access), c.Table, dynamostore.Options{})
+	tables := dynamodb.NewFromConfig(access)
+	s.store, s.ledger = dynamostore.New(tables, c.Table, dynamostore.Options{}), dynamostore.NewLedger(tables, c.Table)
 	s.queue = sqsqueue.New(sqs.NewFromConfig(access), c.QueueURL)
 	return s, nil
 }
@@ -112,7 +115,7 @@ func (s *Stack) Tasks() (apigw.Handler, error) {
 func (s *Stack) Worker() (*worker.Worker, error) {
 	return worker.New(worker.Options{
 		Tools: s.tools, Store: s.store, Queue: s.queue, Clock: s.clock, Log: s.log, Exit: s.exit,
-		Keys: s.keys.Rotating, PublicURL: s.config.PublicURL,
+		Keys: s.keys.Rotating, PublicURL: s.config.PublicURL, MaxResult: s.config.Limits.Result,
 	})
 }
 
@@ -124,6 +127,8 @@ func (s *Stack) mcp() (http.Handler, error) {
 		Tools: s.tools, Store: s.store, Queue: s.queue, Keys: s.keys.Rotating, IDKey: s.keys.Lasting, Clock: s.clock, Log: s.log,
 		Name: "toolhost", Title: "Toolhost", Version: version(),
 		Scoped: s.config.Auth == config.AuthOAuth,
+		Quota: quota.New(quota.Options{Ledger: s.ledger, Store: s.store, Clock: s.clock,
+			Creations: s.config.Quota.Creations, OpenTasks: s.config.Quota.OpenTasks}),
 		Limits: server.Limits{
 			MaxArguments: s.config.Limits.Arguments, MaxResult: s.config.Limits.Result, MaxAnswer: s.config.Limits.Answer,
 			MaxListen: s.config.MaxListen, PollRate: s.config.PollRate,

@@ -26,6 +26,9 @@ type event func(t task.Task, now time.Time) (task.Task, error)
 func (r *run) finish(ctx context.Context, out tool.Outcome, why error) error {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
+	if size := protocol.WireSize(out.Result); out.Kind == tool.Done && r.w.maxResult > 0 && size > r.w.maxResult {
+		out.Result, out.ToolError = tool.ErrorResult(fmt.Sprintf("The result has %d bytes; the limit is %d.", size, r.w.maxResult)), true
+	}
 	event, cause := r.event(out, why)
 	err := why
 	if !errors.Is(why, errLost) {

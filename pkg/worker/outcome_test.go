@@ -16,6 +16,7 @@ import (
 	"toolhost/pkg/queue"
 	"toolhost/pkg/task"
 	"toolhost/pkg/tool"
+	"toolhost/pkg/worker"
 )
 
 func question(key string) tool.Question {
@@ -58,6 +59,22 @@ func TestOutcome(t *testing.T) {
 		now := s.status(made, task.Completed)
 		raw, _ := s.store.Payload(t.Context(), now, now.Outcome)
 		equal(t, "isError", strings.Contains(string(raw), `"isError":true`), true)
+	})
+	t.Run("a_result_over_the_limit_completes_as_an_error_that_names_it", func(t *testing.T) { // case 25
+		s := newStage(t)
+		s.host("tool", tool.Options{}, func(context.Context) error { return nil })
+		w, err := worker.New(worker.Options{Tools: s.tools, Store: s.store, Queue: s.queue, Clock: s.clock, MaxResult: 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := s.call("tool")
+		s.Worker = w
+		s.work()
+		now := s.status(made, task.Completed)
+		raw, _ := s.store.Payload(t.Context(), now, now.Outcome)
+		if text := string(raw); !strings.Contains(text, `"isError":true`) || !strings.Contains(text, "the limit is 20.") {
+			t.Errorf("%s", text)
+		}
 	})
 	t.Run("a_protocol_error_fails", func(t *testing.T) { // R-G4
 		s := newStage(t)

@@ -30,6 +30,9 @@ type Options struct {
 	// Keys make the tokens of callbacks, as server.Options.Keys do; needed if there
 	// is a PublicURL.
 	Keys [][]byte
+	// MaxResult is the largest result in bytes, if it is lower than limits.MaxResult;
+	// 0 is that. A larger one becomes a tool error that says so.
+	MaxResult int
 	// Lease is how long a claim holds without a renewal; 0 means limits.Lease. It
 	// is at least twice limits.CancelPoll, the time of the first heartbeat.
 	Lease time.Duration
@@ -50,7 +53,9 @@ type Worker struct {
 	clock clock.Clock
 	log   *slog.Logger
 	lease time.Duration
-	exit  func()
+	// maxResult is 0 if there is none but the tool package's own.
+	maxResult int
+	exit      func()
 	// callback makes the URL of a task's callback; nil if there is no public URL.
 	callback func(callback.Callback) (url, token string)
 }
@@ -64,7 +69,7 @@ func New(o Options) (*Worker, error) {
 	if o.Lease != 0 && o.Lease < 2*limits.CancelPoll {
 		return nil, fault.New(fault.Invalid, "worker.New", "a lease of %v is too short to be renewed", o.Lease)
 	}
-	w := &Worker{tools: o.Tools, store: o.Store, queue: o.Queue, clock: o.Clock, log: o.Log, lease: o.Lease, exit: o.Exit}
+	w := &Worker{tools: o.Tools, store: o.Store, queue: o.Queue, clock: o.Clock, log: o.Log, lease: o.Lease, maxResult: o.MaxResult, exit: o.Exit}
 	if o.PublicURL != "" {
 		keys, err := callback.NewKeys(o.Keys)
 		if err != nil {
