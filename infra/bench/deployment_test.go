@@ -50,7 +50,8 @@ func environment(table, queueURL string) map[string]string {
 	}
 }
 
-func deploy(tb testing.TB) *deployment {
+// deploy deploys; settings are variables of the environment and their values.
+func deploy(tb testing.TB, settings ...string) *deployment {
 	tb.Helper()
 	d := &deployment{tb: tb, clock: &paced{Manual: clock.NewManual(born)}, meter: newMeter(tb), urls: make(chan string, 1)}
 	var faults emulator.Faults
@@ -63,6 +64,9 @@ func deploy(tb testing.TB) *deployment {
 	d.db, d.sqs = dynamodb.NewFromConfig(*d.services.AWS()), sqs.NewFromConfig(*d.services.AWS())
 
 	variables := environment(d.services.Table, d.services.QueueURL)
+	for i := 0; i < len(settings); i += 2 {
+		variables[settings[i]] = settings[i+1]
+	}
 	c, err := config.Load(func(name string) string { return variables[name] })
 	must(tb, err)
 	open := func(wire func(*stack.Stack) (any, error)) lambda.Handler {

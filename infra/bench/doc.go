@@ -4,6 +4,7 @@
 //   - life_test.go plays the lives of tasks through the deployed functions, and
 //     asserts what each step takes: calls to AWS, read and write units, requests.
 //     testdata/counts.txt is the table, README.md the bill for a million.
+//   - quota_test.go plays those of calls under quotas: testdata/quotas.txt.
 //   - call_test.go measures one request through apigw: event JSON in, bytes out,
 //     with the emulators behind the real SDK, and again with our own code alone.
 //   - peer_test.go measures a trivial call beside the official SDK's own server.

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -27,10 +28,20 @@ const (
 	hide        kind = "hide"
 	receive     kind = "receive"
 	remove      kind = "delete"
+
+	count      kind = "count" // a creation
+	takeSlot   kind = "take slot"
+	querySlots kind = "query slots"
+	getTasks   kind = "get tasks"
+	freeSlot   kind = "free slot"
 )
 
-// kinds are all, in the order of the table's columns.
-var kinds = []kind{httpRequest, invocation, putTask, putStep, putBlob, getTask, querySteps, getBlob, send, hide, receive, remove}
+// kinds are those of every life, and quotaKinds those of one under quotas, in the
+// order of a table's columns.
+var (
+	kinds      = []kind{httpRequest, invocation, putTask, putStep, putBlob, getTask, querySteps, getBlob, send, hide, receive, remove}
+	quotaKinds = []kind{httpRequest, invocation, count, takeSlot, querySlots, getTasks, freeSlot, putTask, getTask, send, hide, receive, remove}
+)
 
 // usage is what something took.
 type usage struct {
@@ -40,12 +51,17 @@ type usage struct {
 
 func (u usage) minus(v usage) usage {
 	d := usage{map[kind]int{}, u.readUnits - v.readUnits, u.writeUnits - v.writeUnits}
-	for k, n := range u.calls {
-		if n -= v.calls[k]; n != 0 {
-			d.calls[k] = n
+	maps.Copy(d.calls, u.calls)
+	for k, n := range v.calls {
+		if d.calls[k] -= n; d.calls[k] == 0 {
+			delete(d.calls, k)
 		}
 	}
 	return d
+}
+
+func (u usage) plus(v usage) usage {
+	return u.minus(usage{}.minus(v))
 }
 
 // sum is how many calls there were of some kinds.
@@ -107,9 +123,19 @@ func kindOf(c emulator.Call) kind {
 	case "GetItem":
 		return getTask
 	case "Query":
+		if bytes.Contains(c.Body, []byte(`"slot#"`)) {
+			return querySlots
+		}
 		return querySteps
 	case "BatchGetItem":
+		if bytes.Contains(c.Body, []byte(`"task"`)) {
+			return getTasks
+		}
 		return getBlob
+	case "UpdateItem":
+		return count
+	case "DeleteItem":
+		return freeSlot
 	case "SendMessage":
 		return send
 	case "ChangeMessageVisibility":
@@ -126,6 +152,8 @@ func kindOf(c emulator.Call) kind {
 		switch part, _, _ := strings.Cut(in.Item.SK.S, "#"); part {
 		case "task":
 			return putTask
+		case "slot":
+			return takeSlot
 		case "step":
 			return putStep
 		case "blob":
