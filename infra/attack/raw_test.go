@@ -19,15 +19,24 @@ func (g *target) dial() *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// raw sends bytes and reads the answers until the server closes the connection,
-// which it is asked to after them.
+// raw sends bytes, says that they are all, and reads the answers until the server
+// closes the connection.
 func (g *target) raw(what, request string) (all []answer) {
+	g.t.Helper()
+	return g.exchange(what, request, false)
+}
+
+// exchange is raw; patient clients say that they have sent all when they have the
+// first answer. Before that it looks as if they had gone.
+func (g *target) exchange(what, request string, patient bool) (all []answer) {
 	g.t.Helper()
 	c := g.dial()
 	defer c.Close()
 	go func() { // what the server does not read must hold nobody up
 		_, _ = io.WriteString(c, request)
-		_ = c.CloseWrite()
+		if !patient {
+			_ = c.CloseWrite()
+		}
 	}()
 	in := bufio.NewReader(c)
 	for {
@@ -43,6 +52,9 @@ func (g *target) raw(what, request string) (all []answer) {
 			g.sound(what, a, request)
 		}
 		all = append(all, a)
+		if patient {
+			_ = c.CloseWrite()
+		}
 	}
 }
 

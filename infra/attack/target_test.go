@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,17 +32,27 @@ type target struct {
 	clock *clock.Manual
 	url   string // of the MCP endpoint
 	host  string
-	jobs  chan string // the URLs of callbacks
+	jobs  chan string  // the URLs of callbacks
+	token string       // of good requests, "" for none
+	runs  atomic.Int64 // of the tool that needs a scope
 	// Both logs have every line: as JSON, and as text.
 	lines, text *journal
 }
 
 func attacked(t *testing.T) *target {
 	t.Helper()
+	return attackedWith(t, nil)
+}
+
+// attackedWith changes the deployment's environment.
+func attackedWith(t *testing.T, environment map[string]string) *target {
+	t.Helper()
 	g := &target{t: t, clock: clock.NewManual(time.Date(2026, 12, 1, 8, 0, 0, 0, time.UTC)), jobs: make(chan string, 100), lines: &journal{}, text: &journal{}}
 	all := &slog.HandlerOptions{Level: slog.LevelDebug}
+	complete := map[string]string{"TOOLHOST_POLL_RATE": "0"}
+	maps.Copy(complete, environment)
 	s, err := local.Start(context.Background(), local.Options{Registry: g.tools(), Clock: g.clock,
-		Environment: map[string]string{"TOOLHOST_POLL_RATE": "0"},
+		Environment: complete,
 		Log:         slog.New(slog.NewMultiHandler(slog.NewJSONHandler(g.lines, all), slog.NewTextHandler(g.text, all)))})
 	must(t, err)
 	t.Cleanup(func() {
@@ -90,6 +102,10 @@ func (g *target) tools() *tool.Registry {
 		result, err := says(body, nil)
 		return result, nil, err
 	}, tool.Options{Task: tool.Required})
+	tool.Add(reg, &mcp.Tool{Name: "deploy"}, func(ctx context.Context, req *mcp.CallToolRequest, in words) (*mcp.CallToolResult, any, error) {
+		g.runs.Add(1)
+		return echo(ctx, req, in)
+	}, tool.Options{Scopes: []string{"deploy"}})
 	for name, schema := range schemas {
 		var s jsonschema.Schema
 		must(g.t, json.Unmarshal([]byte(schema), &s))
@@ -177,6 +193,9 @@ func (g *target) send(what, method, url string, header http.Header, body string)
 	r, err := http.NewRequestWithContext(g.t.Context(), method, url, strings.NewReader(body))
 	must(g.t, err)
 	r.Header = header
+	if g.token != "" && header["Authorization"] == nil {
+		r.Header.Set("Authorization", "Bearer "+g.token)
+	}
 	response, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
 		g.t.Errorf("%s: %v", what, err)
