@@ -34,7 +34,7 @@ func TestLogInjection(t *testing.T) { // R-V3, R-V4
 			"an id":                `{"jsonrpc":"2.0","id":` + string(quoted) + `,"method":"nothing","params":{"_meta":` + meta + `}}`,
 			"a version":            `{"jsonrpc":"2.0","id":"q","method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":` + string(quoted) + `,"io.modelcontextprotocol/clientCapabilities":{}}}}`,
 			"a client's name":      strings.Replace(message(protocol.MethodToolsList, nil), `"_meta":{`, `"_meta":{"io.modelcontextprotocol/clientInfo":{"name":`+string(quoted)+`,"version":`+string(quoted)+`},"traceparent":`+string(quoted)+`,"progressToken":`+string(quoted)+`,`, 1),
-			"an idempotency key":   message(protocol.MethodToolsCall, map[string]any{"name": "ask", "arguments": words{"x"}, "_meta": map[string]any{protocol.MetaIdempotencyKey: word}}),
+			"an idempotency key":   message(protocol.MethodToolsCall, map[string]any{"name": "ask", "arguments": words{"x"}, "_meta": keyed(word)}),
 			"a log level":          strings.Replace(message(protocol.MethodToolsList, nil), `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":`+string(quoted)+`,`, 1),
 			"a task's description": message(protocol.MethodToolsCall, map[string]any{"name": "ask", "arguments": words{word}}),
 			"a notification":       `{"jsonrpc":"2.0","method":` + string(quoted) + `,"params":{"reason":` + string(quoted) + `}}`,

@@ -159,6 +159,12 @@ func TestTokens(t *testing.T) { // R-V1, R-V2, R-V4, R-V5; cases 3, 27
 	tokens["nobody"] = g.good(map[string]any{"sub": nil, "client_id": nil})
 	tokens["nobody at all"] = g.good(map[string]any{"sub": "", "client_id": 1, "azp": []string{"x"}})
 
+	unnamed := string(encoded(t, g.claims(map[string]any{"sub": nil})))
+	for i, sub := range []string{`"\ud800"`, `"\udc00\ud800"`, "\"ada\xff\"", "\"\xc0\xaf\""} { // no text: all of them would be one caller
+		tokens[fmt.Sprint("sub that is no text ", i)] = g.of(g.head(nil), `{"sub":`+sub+`,`+unnamed[1:])
+		tokens[fmt.Sprint("client that is no text ", i)] = g.of(g.head(nil), `{"azp":`+sub+`,`+unnamed[1:])
+	}
+
 	fetches := g.issuer.Fetches.Load()
 	for what, token := range tokens {
 		a := g.try(what, "Authorization: Bearer "+token)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"toolhost/pkg/clock"
 	"toolhost/pkg/fault"
@@ -151,6 +152,13 @@ func (v *Verifier) accepts(c jwt.Claims) error {
 }
 
 func (v *Verifier) principal(registered jwt.Claims, claims map[string]json.RawMessage) (Principal, error) {
+	for _, name := range []string{"sub", "client_id", "azp", v.options.TenantClaim} {
+		// Half a surrogate, or bytes that are no UTF-8, would be read as U+FFFD, and
+		// several callers become one.
+		if raw := claims[name]; raw != nil && !jsontext.Value(raw).IsValid() {
+			return refuse("the token names its holder by what is no text")
+		}
+	}
 	p := Principal{Issuer: registered.Issuer, Subject: registered.Subject}
 	for _, name := range []string{"client_id", "azp"} { // RFC 9068; OpenID Connect
 		if p.Client == "" {
