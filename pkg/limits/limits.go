@@ -87,6 +87,8 @@ const (
 	MaxCreations = 0
 	// MostOpenTasks is the highest MaxOpenTasks: a refusal reads them all.
 	MostOpenTasks = 1000
+	// MaxRounds is how often one call may ask before it has a result or is a task.
+	MaxRounds = 32
 	// PollRate is how often a second a caller may read one task of one process.
 	PollRate = 20
 	// MaxWatched is how many tasks one client may listen to at once: as many as one

@@ -111,7 +111,7 @@ func New(o Options) (*Server, error) {
 			MaxResult:    or(o.Limits.MaxResult, limits.MaxResult),
 			MaxAnswer:    or(o.Limits.MaxAnswer, limits.MaxAnswer),
 			PageSize:     or(o.Limits.PageSize, limits.PageSize),
-			MaxRounds:    or(o.Limits.MaxRounds, 32),
+			MaxRounds:    or(o.Limits.MaxRounds, limits.MaxRounds),
 			Margin:       or(o.Limits.Margin, time.Second),
 			PollRate:     or(o.Limits.PollRate, limits.PollRate),
 			MaxListen:    or(o.Limits.MaxListen, limits.MaxListen),

@@ -1,8 +1,3 @@
-// Package store says what Toolhost asks of a database: to keep tasks so that
-// every change is made by one writer (invariant 3) and read back at once.
-//
-// dynamostore is the implementation that ships, storetest the suite that every
-// implementation passes.
 package store
 
 import (

@@ -1,4 +1,4 @@
-// Package dynamostore keeps tasks in one DynamoDB table.
+// Package dynamostore keeps tasks, and what is counted of callers, in one DynamoDB table.
 //
 // Every part of a task has the task's id as partition key (pk); the sort key
 // (sk) says what it is:
@@ -6,6 +6,11 @@
 //	task              the task itself, its small payloads inside
 //	step#BIRTH#NAME   the value of a finished step
 //	blob#ID#N         a piece of a payload too large to sit in the task's item
+//
+// What is counted of a caller has a hash of it, after "quota#", as partition key:
+//
+//	minute#TIME       how many tasks it made in a minute
+//	slot#N            the task that holds one of its slots
 //
 // It promises what store.Store does, and these costs: creating or saving a task
 // is one request and a write unit a KB, loading it one request and a read unit
