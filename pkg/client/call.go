@@ -45,8 +45,8 @@ func (c *Client) Call(ctx context.Context, tool string, arguments json.RawMessag
 		return o.Result, err
 	}
 	result, err := c.wait(ctx, *o.Task, w)
-	if err != nil && ctx.Err() != nil && c.opts.CancelOnEnd {
-		brief, done := context.WithTimeout(context.WithoutCancel(ctx), attemptTime)
+	if c.opts.CancelOnEnd && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		brief, done := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 		defer done()
 		err = errors.Join(err, c.Cancel(brief, o.Task.ID))
 	}
@@ -65,9 +65,6 @@ func (c *Client) Start(ctx context.Context, tool string, arguments json.RawMessa
 	}
 	for range maxRounds {
 		raw, err := c.callOnce(ctx, x, arguments)
-		if c.wantsOlder(err) {
-			return c.callOlder(ctx, err, tool, arguments, w)
-		}
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -105,7 +102,7 @@ func (c *Client) callOnce(ctx context.Context, x exchange, arguments json.RawMes
 	x.header = c.headers(*x.name, arguments)
 	raw, err := c.do(ctx, x)
 	var e *Error
-	if !errors.As(err, &e) || e.Code != protocol.Code(c.opts.Revision, protocol.CodeHeaderMismatch) {
+	if !errors.As(err, &e) || e.Code != protocol.Code(c.spoken(), protocol.CodeHeaderMismatch) {
 		return raw, err
 	}
 	if _, listing := c.Tools(ctx); listing != nil {

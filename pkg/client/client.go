@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"toolhost/pkg/clock"
-	"toolhost/pkg/jsonrpc"
 	"toolhost/pkg/protocol"
 )
 
@@ -21,7 +20,8 @@ type Options struct {
 	HTTP *http.Client
 	// Name and Version introduce the caller to the server.
 	Name, Version string
-	// Revision is the protocol revision to speak; "" means 2026-07-28.
+	// Revision is the protocol revision to begin with; "" means 2026-07-28. A server
+	// that refuses it is spoken to in one that it names, or in an older one.
 	Revision string
 	// Clock paces polls and repeats; nil means the machine's.
 	Clock clock.Clock
@@ -31,8 +31,10 @@ type Options struct {
 	// Poll makes the client poll tasks that it could listen to. An open stream keeps
 	// a function of the server's running; polls cost a request each.
 	Poll bool
-	// CancelOnEnd cancels the task of a Call whose context ends. Without it the task
-	// goes on, and Wait comes back to it by its id.
+	// CancelOnEnd cancels the task of a Call whose context ends: tasks/cancel is tried
+	// for 5 s, and if that fails, its error is joined to the context's. Without it the
+	// task goes on, and Wait comes back to it by its id: that a process ends does not
+	// mean that nobody wants the result. A Wait cancels nothing; it began nothing.
 	CancelOnEnd bool
 	// Tries is how often a request that is safe to repeat is sent; 0 means 4.
 	Tries uint
@@ -46,13 +48,18 @@ type Client struct {
 	// answered says that an MCP server has answered before: only then is an
 	// endpoint that can't be reached worth waiting for.
 	answered atomic.Bool
-	// newer says that the server has answered in this client's revision.
-	newer atomic.Bool
+	// revision is the one that requests are made in, and known says that the server
+	// has answered in it.
+	revision atomic.Value
+	known    atomic.Bool
+	// deaf says that the server has no method to listen by.
+	deaf atomic.Bool
 
-	mu       sync.Mutex
-	mirrored map[string][]mirror // by tool, as listed last
+	mu     sync.Mutex
+	listed map[string]listing // by tool, as listed last
 
-	legacy older
+	agreeing chan struct{} // held by who reads or makes the session
+	session  *session      // with an older server; nil until it is needed
 }
 
 // New makes a client for an MCP endpoint, such as http://127.0.0.1:8080/mcp.
@@ -73,7 +80,9 @@ func New(endpoint string, o Options) *Client {
 	if o.Tries == 0 {
 		o.Tries = 4
 	}
-	return &Client{endpoint: endpoint, opts: o}
+	c := &Client{endpoint: endpoint, opts: o, agreeing: make(chan struct{}, 1)}
+	c.revision.Store(o.Revision)
+	return c
 }
 
 // exchange is one request and what is to be done with its answer.
@@ -92,49 +101,88 @@ type exchange struct {
 	notify func(method string, params json.RawMessage)
 }
 
-// do sends the request, again if need be, and returns its result, an object.
+// do sends the request, again or in another revision if need be, and returns its
+// result, an object.
 func (c *Client) do(ctx context.Context, x exchange) (json.RawMessage, error) {
 	id := c.ids.Add(1)
-	params := maps.Clone(x.params)
-	if params == nil {
-		params = map[string]any{}
+	for turns := 0; ; turns++ {
+		spoken := c.spoken()
+		result, err := c.persist(ctx, x, func(ctx context.Context) (json.RawMessage, error) {
+			if protocol.IsLegacy(spoken) {
+				return c.sendOlder(ctx, x, id)
+			}
+			return c.send(ctx, x, id, spoken)
+		})
+		if err == nil {
+			return result, c.check(x, result)
+		}
+		next := c.turn(spoken, err)
+		if next == "" || turns == maxTurns {
+			return nil, err
+		}
+		if protocol.IsLegacy(next) {
+			if _, failed := c.agree(ctx, nil); ctx.Err() != nil {
+				return nil, ctx.Err()
+			} else if failed != nil {
+				return nil, err // it is no older server
+			}
+		}
+		c.revision.Store(next)
 	}
-	params["_meta"] = c.meta(id, x)
-	body := jsonrpc.Encode(map[string]any{"jsonrpc": "2.0", "id": id, "method": x.method, "params": params})
-	result, err := c.persist(ctx, x, func(ctx context.Context) (json.RawMessage, error) { return c.send(ctx, x, id, body) })
-	if err != nil {
-		return nil, err
-	}
+}
+
+// maxTurns is how often a request is made in yet another revision.
+const maxTurns = 3
+
+// check looks at what kind of result it is.
+func (c *Client) check(x exchange, result json.RawMessage) error {
 	var r struct {
 		ResultType string `json:"resultType"`
 	}
 	if err := json.Unmarshal(result, &r); err != nil {
-		return nil, fmt.Errorf("the server answered %s with a result that can't be read: %w", x.method, err)
+		return fmt.Errorf("the server answered %s with a result that can't be read: %w", x.method, err)
 	}
-	c.newer.Store(true)
 	switch r.ResultType {
-	case protocol.ResultComplete, "": // "" is what servers of earlier revisions send
-		return result, nil
+	case "": // of earlier revisions
+		return nil
+	case protocol.ResultComplete:
+		c.known.Store(true)
+		return nil
 	case protocol.ResultTask, protocol.ResultInputRequired:
-		if x.call {
-			return result, nil
+		if c.known.Store(true); x.call {
+			return nil
 		}
 	}
-	return nil, fmt.Errorf("the server answered %s with a result of type %q, which is not known here", x.method, r.ResultType)
+	return fmt.Errorf("the server answered %s with a result of type %q, which is not known here", x.method, r.ResultType)
 }
 
-func (c *Client) meta(id int64, x exchange) map[string]any {
+// elicitation says which questions the Answerer is put.
+var elicitation = map[string]any{"form": struct{}{}, "url": struct{}{}}
+
+func (c *Client) meta(id int64, x exchange, revision string) map[string]any {
 	capabilities := map[string]any{"extensions": map[string]any{protocol.ExtensionTasks: struct{}{}}}
 	if c.opts.Answerer != nil {
-		capabilities["elicitation"] = map[string]any{"form": struct{}{}, "url": struct{}{}}
+		capabilities["elicitation"] = elicitation
 	}
 	meta := map[string]any{
-		protocol.MetaProtocolVersion:    c.opts.Revision,
+		protocol.MetaProtocolVersion:    revision,
 		protocol.MetaClientCapabilities: capabilities,
-		protocol.MetaClientInfo:         map[string]string{"name": c.opts.Name, "version": c.opts.Version},
+		protocol.MetaClientInfo:         c.info(),
 	}
-	if x.notify != nil {
+	if x.notify != nil && x.method != protocol.MethodListen {
 		meta[protocol.MetaProgressToken] = id
 	}
 	return meta
+}
+
+func (c *Client) info() map[string]string {
+	return map[string]string{"name": c.opts.Name, "version": c.opts.Version}
+}
+
+// clone is a copy of a request's params, never nil.
+func clone(params map[string]any) map[string]any {
+	if params == nil {
+		return map[string]any{}
+	}
+	return maps.Clone(params)
 }

@@ -109,7 +109,7 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(raw, &x.body); err != nil {
+	if err := json.Unmarshal(raw, &x.body); err != nil && r.Method == http.MethodPost {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -123,16 +123,18 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	if next.err != nil {
 		return nil, next.err
 	}
+	return next.answer(r, string(x.body.ID)), nil
+}
+
+// answer is the response to the request with the id.
+func (next reply) answer(r *http.Request, id string) *http.Response {
 	resp := &http.Response{StatusCode: max(next.status, 200), Header: http.Header{"Content-Type": {"application/json"}}, Request: r}
-	if next.status != 0 {
-		resp.StatusCode = next.status
-	}
 	resp.Status = fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	for k, v := range next.header {
 		resp.Header.Set(k, v)
 	}
-	resp.Body = io.NopCloser(bytes.NewReader([]byte(strings.ReplaceAll(next.body, "$ID", string(x.body.ID)))))
-	return resp, nil
+	resp.Body = io.NopCloser(strings.NewReader(strings.ReplaceAll(next.body, "$ID", id)))
+	return resp
 }
 
 // scripted is a client of a scripted server, which it does not listen to.

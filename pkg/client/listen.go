@@ -7,18 +7,22 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"toolhost/pkg/jsonrpc"
 	"toolhost/pkg/protocol"
 )
 
 const (
-	// livePoll is how often a task is read that is listened to: in case the stream
-	// is silent for another reason than that nothing happens.
-	livePoll = time.Minute
-	// shortest is what a stream lasts at least if it is worth having, and
-	// maxShort how many in a row may be shorter before there is no other.
+	// livePoll is how often a task is read that is listened to, in case the stream
+	// is silent for another reason than that nothing happens; or at livePolls times
+	// its poll interval, if that is more.
+	livePoll  = time.Minute
+	livePolls = 4
+	// shortest is what a stream lasts at least if it is worth having. The first
+	// shorter one is followed by another at once, the next ones after a pause that
+	// grows.
 	shortest = time.Second
-	maxShort = 3
 )
 
 // errNotWatched means that the server does not tell of the task.
@@ -30,35 +34,52 @@ type listener struct {
 	client *Client
 	id     string
 	off    bool // there is no use in listening (again)
-	short  int
+	short  bool // the last stream was
+	pause  *backoff.ExponentialBackOff
+	after  time.Time // when another stream may be opened
 
 	// The stream that is open; states is nil if there is none.
 	states chan Task
 	ended  chan error
 	cancel context.CancelFunc
 	began  time.Time
-	heard  bool // it has told of the task
+	heard  bool // it tells of the task
 }
 
-// begin opens a stream if none is open.
+func newListener(c *Client, id string) *listener {
+	return &listener{client: c, id: id, off: c.opts.Poll || c.deaf.Load() || c.isOlder(), pause: backoff.NewExponentialBackOff()}
+}
+
+// begin opens a stream if none is open and it is time to.
 func (l *listener) begin(ctx context.Context) {
-	if l.off || l.states != nil {
+	now := l.client.opts.Clock.Now()
+	if l.off || l.states != nil || now.Before(l.after) {
 		return
 	}
 	ctx, l.cancel = context.WithCancel(ctx)
 	states, ended := make(chan Task), make(chan error, 1)
-	l.states, l.ended, l.began, l.heard = states, ended, l.client.opts.Clock.Now(), false
+	l.states, l.ended, l.began, l.heard = states, ended, now, false
 	go func() { ended <- l.client.listen(ctx, l.id, states) }()
 }
 
-// over notes that the stream ended, and why. Another may be opened: it begins
-// with how the task is, so nothing is missed in between.
+// over notes that the stream ended, and why; nil is in good order. Another may be
+// opened: it begins with how the task is, so nothing is missed in between.
 func (l *listener) over(err error) {
-	var refused *Error
-	if l.short++; l.client.opts.Clock.Now().Sub(l.began) >= shortest {
-		l.short = 0
+	now := l.client.opts.Clock.Now()
+	switch {
+	case now.Sub(l.began) >= shortest:
+		l.short = false
+		l.pause.Reset()
+	case l.short:
+		l.after = now.Add(l.pause.NextBackOff())
+	default:
+		l.short = true
 	}
-	l.off = l.short == maxShort || errors.As(err, &refused) || errors.Is(err, errNotWatched)
+	if err != nil {
+		passing, after := l.client.passing(err, false)
+		l.off = !passing
+		l.after = slices.MaxFunc([]time.Time{l.after, now.Add(after)}, time.Time.Compare)
+	}
 	l.cancel()
 	l.states, l.ended = nil, nil
 }
@@ -75,7 +96,7 @@ func (l *listener) end() {
 // poll is how long to wait before the next read of the task.
 func (l *listener) poll(t Task) time.Duration {
 	if l.states != nil && l.heard {
-		return max(livePoll, t.poll())
+		return max(livePoll, livePolls*t.poll())
 	}
 	return t.poll()
 }
@@ -104,13 +125,13 @@ func (c *Client) listen(ctx context.Context, id string, states chan<- Task) erro
 			}
 		}
 	}
-	number := c.ids.Add(1)
-	params := x.params
-	params["_meta"] = c.meta(number, exchange{})
-	body := jsonrpc.Encode(map[string]any{"jsonrpc": "2.0", "id": number, "method": x.method, "params": params})
-	_, err := c.send(ctx, x, number, body)
+	_, err := c.send(ctx, x, c.ids.Add(1), c.spoken())
 	if cause := context.Cause(ctx); errors.Is(cause, errNotWatched) {
 		return cause
+	}
+	var refused *Error
+	if errors.As(err, &refused) && refused.Code == jsonrpc.CodeMethodNotFound {
+		c.deaf.Store(true)
 	}
 	return err
 }

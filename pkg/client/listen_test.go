@@ -6,13 +6,13 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"toolhost/infra/conformance/fixtures"
+	"toolhost/infra/local"
 	"toolhost/pkg/client"
 	"toolhost/pkg/clock"
 )
@@ -56,8 +56,8 @@ func TestListen(t *testing.T) {
 		"that_no_function_streams_leaves_polls":  {[]reply{{status: 406, body: `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32600,"message":"no"}}`}, result(done)}, "listen get"},
 		"to_another_task_leaves_polls":           {[]reply{stream(strings.Replace(agreed, `"1"`, "", 1), ended), result(done)}, "listen get"},
 		"that_is_silent_leaves_polls":            {[]reply{{hang: true}, result(works), result(done)}, "listen get get"},
-		"that_ends_at_once_again_and_again_leaves_polls": {[]reply{stream(agreed, ended), stream(agreed, ended), stream(agreed, ended), result(done)},
-			"listen listen listen get"},
+		"that_ends_at_once_again_and_again_pauses_for_polls": {[]reply{stream(agreed, ended), stream(agreed, ended), result(done)},
+			"listen listen get"},
 		"that_tells_nonsense_is_followed_by_a_read": {[]reply{stream(agreed, told(`{"taskId":"1","status":5}`), told(`[]`), "{"), result(done)}, "listen get"},
 		"of_old_news_changes_nothing":               {[]reply{stream(agreed, told(strings.Replace(works, "08:00:01", "07:59:00", 1)), told(done), ended)}, "listen"},
 	} {
@@ -79,91 +79,136 @@ func TestListen(t *testing.T) {
 			t.Errorf("%v, %s", err, s.short())
 		}
 	})
-
-	t.Run("a_task_that_is_listened_to_is_read_once_a_minute", func(t *testing.T) {
-		at := clock.NewManual(time.Date(2026, 12, 1, 8, 0, 0, 0, time.UTC))
-		reader, writer := io.Pipe()
-		opened := make(chan struct{})
-		var gets int
-		transport := roundTrip(func(r *http.Request) (*http.Response, error) {
-			resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Request: r}
-			if r.Header.Get("Mcp-Method") == "subscriptions/listen" {
-				resp.Header.Set("Content-Type", "text/event-stream")
-				resp.Body = reader
-				context.AfterFunc(r.Context(), func() { _ = writer.CloseWithError(context.Canceled) })
-				close(opened)
-				return resp, nil
-			}
-			gets++
-			state := works
-			if gets == 2 {
-				state = done
-			}
-			resp.Body = io.NopCloser(strings.NewReader(strings.ReplaceAll(`{"jsonrpc":"2.0","id":$ID,"result":`+state+`}`, "$ID", idOf(t, r))))
-			return resp, nil
-		})
-		c := client.New("http://script.example/mcp", client.Options{Clock: at, HTTP: &http.Client{Transport: transport}})
-		var seen sync.WaitGroup
-		seen.Add(2) // the first read, and the stream's first state, which differs
-		over := make(chan error, 1)
-		go func() {
-			_, err := c.Wait(t.Context(), "1", client.Watch{Task: func(task client.Task) {
-				if !task.Terminal() {
-					seen.Done()
-				}
-			}})
-			over <- err
-		}()
-		<-opened
-		_, _ = io.WriteString(writer, "data: "+agreed+"\n\ndata: "+told(strings.Replace(works, "08:00:01", "08:00:01.5", 1))+"\n\n")
-		seen.Wait()
-		for at.Waiting() == 0 { // the minute's timer
-			runtime.Gosched()
-		}
-		at.Advance(time.Minute)
-		if err := <-over; err != nil || gets != 2 {
-			t.Errorf("%v, %d reads", err, gets)
-		}
-	})
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func idOf(t *testing.T, r *http.Request) string {
-	t.Helper()
+func idOf(r *http.Request) string {
 	var m struct{ ID json.RawMessage }
-	if err := json.Unmarshal(readAll(&r.Body), &m); err != nil {
-		t.Error(err)
-	}
+	_ = json.Unmarshal(readAll(&r.Body), &m) // what has none gets no answer
 	return string(m.ID)
+}
+
+// ear is a way to the real stack that sees the streams.
+type ear struct {
+	mu      sync.Mutex
+	methods []string
+	streams chan io.ReadCloser // as they are opened
+}
+
+func (e *ear) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	method := r.Header.Get("Mcp-Method")
+	e.mu.Lock()
+	e.methods = append(e.methods, method)
+	e.mu.Unlock()
+	if method == "subscriptions/listen" {
+		e.streams <- resp.Body
+	}
+	return resp, nil
+}
+
+func (e *ear) short() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return strings.NewReplacer("subscriptions/", "", "tasks/", "", "tools/", "").Replace(strings.Join(e.methods, " "))
+}
+
+func listenTo(url string, o client.Options) (*client.Client, *ear) {
+	e := &ear{streams: make(chan io.ReadCloser, 10)}
+	o.HTTP = &http.Client{Transport: e}
+	return client.New(url, o), e
 }
 
 // Against the real stack a call costs itself and one stream, however long its
 // task takes.
-func TestListenStack(t *testing.T) {
-	url := serve(t, nil)
-	var mu sync.Mutex
-	var methods []string
-	transport := roundTrip(func(r *http.Request) (*http.Response, error) {
-		mu.Lock()
-		methods = append(methods, r.Header.Get("Mcp-Method"))
-		mu.Unlock()
-		return http.DefaultTransport.RoundTrip(r)
+func TestListenStack(t *testing.T) { // R-L3
+	moved := clock.NewMovable()
+	url := serve(t, moved)
+	answer := map[string]json.RawMessage{"name": json.RawMessage(`{"action":"accept","content":{"name":"Ada"}}`)}
+	// ask calls a tool that asks, and returns when its question has come.
+	ask := func(t *testing.T) (e *ear, id string, ended chan error) {
+		t.Helper()
+		b := newBlocked()
+		c, e := listenTo(url, client.Options{Answerer: b.answer})
+		ended, ids := make(chan error, 1), make(chan string, 10)
+		go func() {
+			got, err := c.Call(t.Context(), "hello_world", nil, client.Watch{Task: func(task client.Task) { ids <- task.ID }})
+			if err == nil && text(t, got) != "Hello, Ada!" {
+				err = errors.New(string(got))
+			}
+			ended <- err
+		}()
+		<-b.asked
+		t.Cleanup(func() {
+			if len(b.asked) > 0 {
+				t.Error("asked twice")
+			}
+		})
+		return e, <-ids, ended
+	}
+	other := client.New(url, client.Options{})
+	t.Run("a_call_costs_itself_and_one_stream", func(t *testing.T) {
+		c, e := listenTo(url, client.Options{})
+		if _, err := c.Call(t.Context(), "slow_compute", json.RawMessage(`{"seconds":2}`), client.Watch{}); err != nil || e.short() != "call listen" {
+			t.Errorf("%v, requests %s", err, e.short())
+		}
 	})
-	c := client.New(url, client.Options{HTTP: &http.Client{Transport: transport}})
-	if _, err := c.Call(t.Context(), "slow_compute", json.RawMessage(`{"seconds":1}`), client.Watch{}); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"tools/call", "subscriptions/listen"}; !slices.Equal(methods, want) {
-		t.Errorf("requests %v, want %v", methods, want)
-	}
-
-	t.Run("the_end_of_its_context_closes_the_stream", func(t *testing.T) {
+	t.Run("a_stream_whose_time_is_up_is_followed_by_another", func(t *testing.T) {
+		e, id, ended := ask(t)
+		<-e.streams
+		moved.Advance(15 * time.Minute)
+		<-e.streams
+		if err := other.Answer(t.Context(), id, answer); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; err != nil || e.short() != "call listen listen" {
+			t.Errorf("%v, requests %s", err, e.short())
+		}
+	})
+	t.Run("a_stream_that_is_cut_is_followed_by_a_read_and_another", func(t *testing.T) {
+		e, id, ended := ask(t)
+		_ = (<-e.streams).Close()
+		<-e.streams
+		if err := other.Answer(t.Context(), id, answer); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; err != nil || e.short() != "call listen get listen" {
+			t.Errorf("%v, requests %s", err, e.short())
+		}
+	})
+	t.Run("the_end_of_its_context_closes_the_stream", func(t *testing.T) { // R-H10
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := c.Call(ctx, "slow_compute", json.RawMessage(`{"seconds":3600}`), client.Watch{Task: func(client.Task) { cancel() }})
-		if !errors.Is(err, context.Canceled) {
+		c, e := listenTo(url, client.Options{})
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.Call(ctx, "slow_compute", json.RawMessage(`{"seconds":3600}`), client.Watch{})
+			ended <- err
+		}()
+		body := <-e.streams
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if _, err := body.Read(make([]byte, 1)); err == nil {
+			t.Error("the stream is open")
+		}
+	})
+	t.Run("where_no_function_streams_it_polls", func(t *testing.T) {
+		s, err := local.Start(t.Context(), local.Options{Registry: fixtures.Registry(), Environment: map[string]string{"TOOLHOST_MAX_LISTEN": "0s"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, e := listenTo(s.URL, client.Options{})
+		if _, err := c.Call(t.Context(), "slow_compute", json.RawMessage(`{"seconds":1}`), client.Watch{}); err != nil || !strings.HasPrefix(e.short(), "call listen get") {
+			t.Errorf("%v, requests %s", err, e.short())
+		}
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})

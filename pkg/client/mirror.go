@@ -40,7 +40,7 @@ func (c *Client) headers(tool string, arguments json.RawMessage) map[string]stri
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var headers map[string]string
-	for _, m := range c.mirrored[tool] {
+	for _, m := range c.listed[tool].mirrors {
 		value := arguments
 		for _, name := range m.path {
 			var object map[string]json.RawMessage

@@ -6,178 +6,262 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
-	"sync"
+	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/cenkalti/backoff/v5"
+	"golang.org/x/sync/errgroup"
 
 	"toolhost/pkg/jsonrpc"
 	"toolhost/pkg/protocol"
 )
 
-// older is the way to a server that does not know this client's revision: the
-// official SDK's client, which begins with initialize and keeps a session where
-// the server wants one. Such a server has tools, and no tasks.
-type older struct {
-	mu      sync.Mutex
-	client  *mcp.Client
-	session *mcp.ClientSession // nil until it is needed
+const (
+	headerSession = "Mcp-Session-Id"
+	headerEvent   = "Last-Event-ID"
+	// maxServed is how many requests of the server are served at once.
+	maxServed = 16
+	// farewell is what a word to a server may take that nobody waits for the effect of.
+	farewell = 5 * time.Second
+)
 
-	listeners sync.Map // progress token → func(*mcp.ProgressNotificationParams)
+// session is what was agreed on with a server that begins with initialize.
+type session struct {
+	id       string // "" if the server keeps none
+	revision string
+	// tasks says that the server makes tasks of calls, of those tools that say so.
+	tasks bool
 }
 
-// wantsOlder reports whether the server may be one that knows only older
-// revisions: it has never answered in a newer one, and has refused the request
-// in a way that says it did not begin it.
-func (c *Client) wantsOlder(err error) bool {
-	if c.newer.Load() {
-		return false
+func (s *session) header() http.Header {
+	h := http.Header{}
+	h.Set(protocol.HeaderVersion, s.revision)
+	if s.id != "" {
+		h.Set(headerSession, s.id)
 	}
+	return h
+}
+
+// agree returns the session, a new one if there is none or lost is it.
+func (c *Client) agree(ctx context.Context, lost *session) (*session, error) {
+	select {
+	case c.agreeing <- struct{}{}:
+		defer func() { <-c.agreeing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if c.session != nil && c.session != lost {
+		return c.session, nil
+	}
+	s, err := c.initialize(ctx)
+	if err == nil {
+		c.session = s
+	}
+	return s, err
+}
+
+func (c *Client) initialize(ctx context.Context) (*session, error) {
+	asked := protocol.Legacy[0]
+	if protocol.IsLegacy(c.opts.Revision) {
+		asked = c.opts.Revision
+	}
+	capabilities := map[string]any{}
+	if c.opts.Answerer != nil {
+		capabilities["elicitation"] = elicitation
+	}
+	id := c.ids.Add(1)
+	raw, way, err := c.post(ctx, http.Header{}, id, request(id, protocol.MethodInitialize, map[string]any{
+		"protocolVersion": asked, "capabilities": capabilities, "clientInfo": c.info(),
+	}), func(message) {})
+	if err != nil {
+		return nil, err
+	}
+	var agreed struct {
+		ProtocolVersion string `json:"protocolVersion"`
+		Capabilities    struct {
+			Tasks struct {
+				Requests struct {
+					Tools struct {
+						Call *struct{} `json:"call"`
+					} `json:"tools"`
+				} `json:"requests"`
+			} `json:"tasks"`
+		} `json:"capabilities"`
+	}
+	if err := json.Unmarshal(raw, &agreed); err != nil {
+		return nil, fmt.Errorf("the server answered %s with a result that can't be read: %w", protocol.MethodInitialize, err)
+	}
+	if !protocol.IsLegacy(agreed.ProtocolVersion) {
+		return nil, fmt.Errorf("the server speaks MCP %q, which is not known here", agreed.ProtocolVersion)
+	}
+	s := &session{id: way.header.Get(headerSession), revision: agreed.ProtocolVersion}
+	s.tasks = s.revision >= protocol.Revision20251125 && agreed.Capabilities.Tasks.Requests.Tools.Call != nil
+	return s, c.tell(ctx, s, http.MethodPost, jsonrpc.Notification("notifications/initialized", json.RawMessage("{}")))
+}
+
+// tell sends what has no answer.
+func (c *Client) tell(ctx context.Context, s *session, method string, body []byte) error {
+	resp, err := c.open(ctx, method, s.header(), body)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		return &UnreachableError{Endpoint: c.endpoint, Status: resp.StatusCode, Err: fmt.Errorf("HTTP %s", resp.Status)}
+	}
+	return nil
+}
+
+// sendOlder makes one attempt in the session, or in a new one if the server has
+// forgotten it: then it has not looked at the request.
+func (c *Client) sendOlder(ctx context.Context, x exchange, id int64) (json.RawMessage, error) {
+	s, err := c.agree(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	result, err := c.ask(ctx, s, x, id)
+	if s.id != "" && status(err) == http.StatusNotFound {
+		if s, err = c.agree(ctx, s); err == nil {
+			result, err = c.ask(ctx, s, x, id)
+		}
+	}
+	return result, err
+}
+
+// status is the HTTP status of an error; 0 if it came with none.
+func status(err error) int {
 	var (
 		refused     *Error
 		unreachable *UnreachableError
 	)
 	switch {
 	case errors.As(err, &refused):
-		switch refused.Code {
-		case protocol.Code(c.opts.Revision, protocol.CodeUnsupportedVersion):
-			return true
-		case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidRequest, -32000: // no session, in most of them
-			return refused.Status == 0 || refused.Status < 500
-		}
-	case errors.As(err, &unreachable): // plain words in place of an error
-		return unreachable.Status == http.StatusBadRequest || unreachable.Status == http.StatusNotFound
+		return refused.Status
+	case errors.As(err, &unreachable):
+		return unreachable.Status
 	}
-	return false
+	return 0
 }
 
-// connect returns the session, a new one if there is none or lost is set.
-func (c *Client) connect(ctx context.Context, lost *mcp.ClientSession) (*mcp.ClientSession, error) {
-	o := &c.legacy
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.session != nil && o.session != lost {
-		return o.session, nil
+// ask makes a request, and serves those that the server makes meanwhile. The
+// result is in the shapes of the newer revisions.
+func (c *Client) ask(ctx context.Context, s *session, x exchange, id int64) (json.RawMessage, error) {
+	params := clone(x.params)
+	if x.notify != nil {
+		params["_meta"] = map[string]any{protocol.MetaProgressToken: id}
 	}
-	if o.client == nil {
-		options := &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{},
-			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-				if told, ok := o.listeners.Load(fmt.Sprint(r.Params.ProgressToken)); ok {
-					told.(func(*mcp.ProgressNotificationParams))(r.Params)
+	if x.method == protocol.MethodToolsCall && s.tasks && c.makesTask(ctx, *x.name) {
+		params["task"] = map[string]any{}
+	}
+	asking, stop := context.WithCancel(ctx)
+	var serving errgroup.Group
+	serving.SetLimit(maxServed)
+	result, err := c.follow(asking, s, id, request(id, x.method, params), func(m message) {
+		switch {
+		case m.ID != nil:
+			serving.Go(func() error {
+				err := c.serve(asking, s, m)
+				if err != nil {
+					stop()
 				}
-			}}
-		if c.opts.Answerer != nil {
-			options.ElicitationHandler = c.elicit
+				return err
+			})
+		case x.notify != nil:
+			x.notify(m.Method, m.Params)
 		}
-		o.client = mcp.NewClient(&mcp.Implementation{Name: c.opts.Name, Version: c.opts.Version}, options)
+	})
+	left := err != nil && asking.Err() != nil
+	if err == nil || x.method == protocol.MethodToolsCall {
+		stop() // else it comes to an end elsewhere: what is open is answered, lest it be asked again
 	}
-	session, err := o.client.Connect(ctx, &mcp.StreamableClientTransport{
-		Endpoint: c.endpoint, HTTPClient: c.opts.HTTP, DisableStandaloneSSE: true, MaxEventSize: maxAnswer,
-	}, nil)
-	if err != nil {
-		return nil, err
+	defer stop()
+	if unserved := serving.Wait(); unserved != nil {
+		err = unserved
 	}
-	o.session = session
-	return session, nil
-}
-
-// elicit lets the Answerer answer what an older server asks during a call.
-func (c *Client) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	params, err := json.Marshal(r.Params)
-	if err != nil {
-		return nil, err
+	if left && x.method == protocol.MethodToolsCall && params["task"] == nil {
+		// That its stream ends says nothing to an older server.
+		brief, done := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer done()
+		_ = c.tell(brief, s, http.MethodPost, jsonrpc.Notification(protocol.NotificationCancelled, jsonrpc.Encode(map[string]any{"requestId": id})))
 	}
-	response, err := c.answer(ctx, Question{Method: protocol.MethodElicit, Params: params})
-	if err != nil {
-		return nil, err
-	}
-	result := new(mcp.ElicitResult)
-	return result, json.Unmarshal(response, result)
-}
-
-// inOlder makes a request of an older server, on a new session if the server has
-// forgotten the last. refused is what it had said to a newer request: the error
-// if it is no MCP server at all.
-func inOlder[T any](ctx context.Context, c *Client, refused error, request func(*mcp.ClientSession) (T, error)) (T, error) {
-	var none T
-	session, err := c.connect(ctx, nil)
-	if err != nil {
-		if ctx.Err() != nil {
-			return none, ctx.Err()
-		}
-		return none, refused
-	}
-	v, err := request(session)
-	if errors.Is(err, mcp.ErrSessionMissing) {
-		if session, err = c.connect(ctx, session); err == nil {
-			v, err = request(session)
-		}
-	}
-	var e *sdk.Error
 	switch {
-	case err == nil:
-		return v, nil
-	case ctx.Err() != nil:
-		return none, ctx.Err()
-	case errors.As(err, &e):
-		return none, &Error{Code: int(e.Code), Message: e.Message, Data: e.Data}
+	case err != nil:
+		return nil, err
+	case params["task"] != nil:
+		return newerCreation(result)
 	}
-	return none, &UnreachableError{Endpoint: c.endpoint, Err: err}
+	return result, nil
 }
 
-func (c *Client) callOlder(ctx context.Context, refused error, tool string, arguments json.RawMessage, w Watch) (Outcome, error) {
-	params := &mcp.CallToolParams{Name: tool}
-	if arguments != nil {
-		params.Arguments = arguments
+// follow sends a request and stays with its stream, also where the server lets it
+// go on after it broke off.
+func (c *Client) follow(ctx context.Context, s *session, id int64, body []byte, hear func(message)) (json.RawMessage, error) {
+	result, way, err := c.post(ctx, s.header(), id, body, hear)
+	pause := backoff.NewExponentialBackOff()
+	var broken *brokenError
+	for idle := uint(0); errors.As(err, &broken) && way.mark.event != "" && idle < c.opts.Tries; idle++ {
+		if err := c.pause(ctx, max(way.mark.pause, pause.NextBackOff())); err != nil {
+			return nil, err
+		}
+		header := s.header()
+		header.Set(headerEvent, way.mark.event)
+		resp, failed := c.open(ctx, http.MethodGet, header, nil)
+		if failed != nil {
+			continue
+		}
+		last := way.mark.event
+		again, further, failed := c.receive(ctx, resp, id, last, hear)
+		if status(failed) >= http.StatusMultipleChoices {
+			return nil, err // that it broke off is what there is to say
+		}
+		if result, way, err = again, further, failed; way.mark.event != last {
+			idle = 0
+			pause.Reset()
+		}
 	}
-	if w.Progress != nil {
-		token := "call " + strconv.FormatInt(c.ids.Add(1), 10)
-		params.SetProgressToken(token)
-		c.legacy.listeners.Store(token, func(p *mcp.ProgressNotificationParams) { w.Progress(p.Progress, p.Total, p.Message) })
-		defer c.legacy.listeners.Delete(token)
+	return result, err
+}
+
+// serve answers a request of the server. Its error ends what asked: the
+// Answerer's, or that the answer did not get through. A question that is no longer
+// open needs neither.
+func (c *Client) serve(ctx context.Context, s *session, m message) error {
+	reply := func(message []byte) error {
+		if err := c.tell(ctx, s, http.MethodPost, message); err != nil && ctx.Err() == nil {
+			return err
+		}
+		return nil
 	}
-	return inOlder(ctx, c, refused, func(s *mcp.ClientSession) (Outcome, error) {
-		result, err := s.CallTool(ctx, params)
+	switch m.Method {
+	case protocol.MethodPing:
+		return reply(jsonrpc.Result(m.ID, json.RawMessage("{}")))
+	case protocol.MethodElicit:
+		response, err := c.answer(ctx, Question{Method: m.Method, Params: m.Params})
+		if ctx.Err() != nil {
+			return nil
+		}
 		if err != nil {
-			return Outcome{}, err
+			return errors.Join(err, reply(jsonrpc.Failure(m.ID, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", err))))
 		}
-		raw, err := json.Marshal(result)
-		return Outcome{Result: raw}, err
-	})
-}
-
-func (c *Client) listOlder(ctx context.Context, refused error) ([]Tool, error) {
-	return inOlder(ctx, c, refused, func(s *mcp.ClientSession) ([]Tool, error) {
-		var tools []Tool
-		for listed, err := range s.Tools(ctx, nil) {
-			if err != nil {
-				return nil, err
-			}
-			raw, err := json.Marshal(listed)
-			if err != nil {
-				return nil, err
-			}
-			t := Tool{Raw: raw}
-			if err := json.Unmarshal(raw, &t); err != nil {
-				return nil, err
-			}
-			tools = append(tools, t)
-		}
-		return tools, nil
-	})
+		return reply(jsonrpc.Result(m.ID, response))
+	}
+	return reply(jsonrpc.Failure(m.ID, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method not found: %s", m.Method)))
 }
 
 // Close ends the session that an older server may keep. Other servers keep
 // nothing, and need no Close.
 func (c *Client) Close() error {
-	o := &c.legacy
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.session == nil {
+	c.agreeing <- struct{}{}
+	defer func() { <-c.agreeing }()
+	s := c.session
+	c.session = nil
+	if s == nil || s.id == "" {
 		return nil
 	}
-	err := o.session.Close()
-	o.session = nil
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	err := c.tell(ctx, s, http.MethodDelete, nil)
+	if code := status(err); code == http.StatusMethodNotAllowed || code == http.StatusNotFound {
+		return nil // it ends sessions by itself, or has ended this one
+	}
 	return err
 }

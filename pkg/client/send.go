@@ -38,41 +38,89 @@ func (m message) answers(id int64) bool {
 	return (m.Result != nil || m.Error != nil) && string(m.ID) == strconv.FormatInt(id, 10)
 }
 
-// send makes one attempt.
-func (c *Client) send(ctx context.Context, x exchange, id int64, body []byte) (json.RawMessage, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
+// send makes one attempt in a modern revision: the request says all that there
+// is to know of it.
+func (c *Client) send(ctx context.Context, x exchange, id int64, revision string) (json.RawMessage, error) {
+	params := clone(x.params)
+	params["_meta"] = c.meta(id, x, revision)
+	header := http.Header{}
+	header.Set(protocol.HeaderVersion, revision)
+	header.Set(protocol.HeaderMethod, x.method)
+	if x.name != nil {
+		header.Set(protocol.HeaderName, protocol.EncodeHeader(*x.name))
+	}
+	for name, value := range x.header {
+		header.Set(name, value)
+	}
+	result, _, err := c.post(ctx, header, id, request(id, x.method, params), func(m message) {
+		if x.notify != nil {
+			x.notify(m.Method, m.Params)
+		}
+	})
+	return result, err
+}
+
+// request is a JSON-RPC request.
+func request(id int64, method string, params map[string]any) json.RawMessage {
+	return jsonrpc.Encode(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+// trail is what is known of an answer besides its message.
+type trail struct {
+	header http.Header
+	mark   mark
+}
+
+// post sends a request and returns its result, or the error that was answered.
+// hear gets the messages that come before it.
+func (c *Client) post(ctx context.Context, header http.Header, id int64, body []byte, hear func(message)) (json.RawMessage, trail, error) {
+	resp, err := c.open(ctx, http.MethodPost, header, body)
+	if err != nil {
+		return nil, trail{}, err
+	}
+	return c.receive(ctx, resp, id, "", hear)
+}
+
+// open sends an HTTP request.
+func (c *Client) open(ctx context.Context, method string, header http.Header, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.endpoint, bytes.NewReader(body))
 	if err != nil {
 		return nil, &UnreachableError{Endpoint: c.endpoint, Err: err}
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	req.Header.Set(protocol.HeaderVersion, c.opts.Revision)
-	req.Header.Set(protocol.HeaderMethod, x.method)
-	if x.name != nil {
-		req.Header.Set(protocol.HeaderName, protocol.EncodeHeader(*x.name))
-	}
-	for name, value := range x.header {
-		req.Header.Set(name, value)
+	req.Header = header.Clone()
+	switch method {
+	case http.MethodPost:
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+	case http.MethodGet:
+		req.Header.Set("Accept", "text/event-stream")
 	}
 	resp, err := c.opts.HTTP.Do(req)
 	if err != nil {
 		return nil, c.unreachable(ctx, err)
 	}
+	return resp, nil
+}
+
+// receive reads the answer to the request with the id, and closes it. event is
+// the last one that came of an earlier part of the stream; "" if there was none.
+func (c *Client) receive(ctx context.Context, resp *http.Response, id int64, event string, hear func(message)) (json.RawMessage, trail, error) {
 	defer resp.Body.Close()
-	m, err := read(resp, id, x.notify)
+	way := trail{resp.Header, mark{event: event}}
+	m, err := read(resp, id, &way.mark, hear)
 	var broken *brokenError
 	switch {
 	case errors.As(err, &broken):
-		return nil, c.unreachable(ctx, broken.error)
+		return nil, way, c.unreachable(ctx, broken)
 	case err != nil:
-		return nil, &UnreachableError{Endpoint: c.endpoint, Status: resp.StatusCode, Err: err, retryAfter: c.retryAfter(resp.Header)}
+		return nil, way, &UnreachableError{Endpoint: c.endpoint, Status: resp.StatusCode, Err: err, retryAfter: c.retryAfter(resp.Header)}
 	}
 	c.answered.Store(true)
 	if m.Error != nil {
-		return nil, &Error{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data,
+		return nil, way, &Error{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data,
 			Status: resp.StatusCode, retryAfter: c.retryAfter(resp.Header)}
 	}
-	return m.Result, nil
+	return m.Result, way, nil
 }
 
 // unreachable says why no whole answer came.
@@ -90,11 +138,13 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 // brokenError is an answer that broke off, unlike one that is wrong.
 type brokenError struct{ error }
 
+func (e *brokenError) Unwrap() error { return e.error }
+
 // read reads the answer to the request with the id.
-func read(resp *http.Response, id int64, notify func(string, json.RawMessage)) (message, error) {
+func read(resp *http.Response, id int64, at *mark, hear func(message)) (message, error) {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "text/event-stream" {
-		return readStream(resp.Body, id, notify)
+		return readStream(resp.Body, id, at, hear)
 	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {

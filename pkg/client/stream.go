@@ -7,31 +7,52 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"time"
 )
 
 // errCut means that a stream ended before the answer came.
 var errCut = errors.New("the stream ended before the answer")
 
-// readStream reads server-sent events until the answer, and hands the
-// notifications before it to notify, which may be nil.
-func readStream(body io.Reader, id int64, notify func(string, json.RawMessage)) (message, error) {
+// mark is where a stream is, for a server that lets it go on later.
+type mark struct {
+	event string        // the last event's id; "" if it had none
+	pause time.Duration // how long the server wants to be left alone before
+}
+
+// readStream reads server-sent events until the answer, hands the messages before
+// it to hear, and keeps at where the stream is.
+func readStream(body io.Reader, id int64, at *mark, hear func(message)) (message, error) {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 64<<10), maxAnswer)
 	lines.Split(scanLines)
 	var data bytes.Buffer
+	event := at.event
 	for lines.Scan() {
 		line := lines.Bytes()
-		if value, is := bytes.CutPrefix(line, []byte("data:")); is {
-			if data.Len() > 0 {
-				data.WriteByte('\n')
+		if len(line) > 0 {
+			name, value, _ := bytes.Cut(line, []byte(":"))
+			value = bytes.TrimPrefix(value, []byte(" "))
+			switch string(name) {
+			case "data":
+				if data.Len() > 0 {
+					data.WriteByte('\n')
+				}
+				if data.Write(value); data.Len() > maxAnswer {
+					return message{}, errTooLarge
+				}
+			case "id":
+				event = string(value)
+			case "retry":
+				if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
+					at.pause = time.Duration(ms) * time.Millisecond
+				}
 			}
-			if data.Write(bytes.TrimPrefix(value, []byte(" "))); data.Len() > maxAnswer {
-				return message{}, errTooLarge
-			}
-			continue
+			continue // or a comment, or another field
 		}
-		if len(line) > 0 || data.Len() == 0 {
-			continue // a comment, another field, or the end of an event without data
+		at.event = event
+		if data.Len() == 0 {
+			continue // an event without data
 		}
 		var m message
 		if err := json.Unmarshal(data.Bytes(), &m); err != nil {
@@ -39,12 +60,12 @@ func readStream(body io.Reader, id int64, notify func(string, json.RawMessage)) 
 		}
 		data.Reset()
 		switch {
-		case m.Method == "" && m.answers(id):
+		case m.Method != "":
+			hear(m)
+		case m.answers(id):
 			return m, nil
-		case m.Method == "":
+		default:
 			return message{}, errors.New("an event that answers another request")
-		case notify != nil:
-			notify(m.Method, m.Params)
 		}
 	}
 	switch err := lines.Err(); {

@@ -50,6 +50,11 @@ func (t Task) Terminal() bool {
 	return t.Status == Completed || t.Status == Failed || t.Status == Cancelled
 }
 
+// differs reports whether a later look at the task shows anything new.
+func (t Task) differs(later Task) bool {
+	return later.Status != t.Status || later.StatusMessage != t.StatusMessage || !later.LastUpdatedAt.Equal(t.LastUpdatedAt)
+}
+
 // outcome is the end of a task: its result, a *FailedError, or ErrCancelled. Of a
 // task that is not over, ended is false.
 func (t Task) outcome() (result json.RawMessage, ended bool, err error) {
@@ -87,12 +92,16 @@ func (c *Client) Get(ctx context.Context, id string) (Task, error) {
 	if err != nil {
 		return Task{}, unknown(err)
 	}
+	if c.isOlder() {
+		return c.getOlder(ctx, id, raw)
+	}
 	return readTask(raw)
 }
 
 // Answer gives responses to a task's open questions, by key; the others stay
 // open. The server ignores keys that are not open, and refuses the whole with an
 // *Error of code -32602 if a response has not the shape that its question wants.
+// A server before 2026-07-28 has no such request: it asks while Wait waits.
 func (c *Client) Answer(ctx context.Context, id string, responses map[string]json.RawMessage) error {
 	_, err := c.do(ctx, exchange{method: protocol.MethodTasksUpdate, name: &id,
 		params: map[string]any{"taskId": id, "inputResponses": responses}})
@@ -103,6 +112,10 @@ func (c *Client) Answer(ctx context.Context, id string, responses map[string]jso
 // settled; a task that is over stays as it is. ErrUnknownTask if there is none.
 func (c *Client) Cancel(ctx context.Context, id string) error {
 	_, err := c.do(ctx, exchange{method: protocol.MethodTasksCancel, name: &id, params: map[string]any{"taskId": id}})
+	if invalidParams(err) && c.isOlder() { // which may mean that it is over
+		_, err = c.Get(ctx, id)
+		return err
+	}
 	return unknown(err)
 }
 

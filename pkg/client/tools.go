@@ -16,8 +16,18 @@ type Tool struct {
 	Description  string          `json:"description"`
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema"`
+	// Execution says, of an older server's tool, whether its calls may be tasks.
+	Execution struct {
+		TaskSupport string `json:"taskSupport"` // "required", "optional", "forbidden" or ""
+	} `json:"execution"`
 	// Raw is the whole entry as it came.
 	Raw json.RawMessage `json:"-"`
+}
+
+// listing is what a tool's calls need of its entry.
+type listing struct {
+	mirrors     []mirror
+	taskSupport string
 }
 
 // maxPages bounds a listing.
@@ -26,13 +36,10 @@ const maxPages = 1000
 // Tools lists all tools, page by page.
 func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 	var tools []Tool
-	mirrored := map[string][]mirror{}
+	listed := map[string]listing{}
 	params := map[string]any{}
 	for range maxPages {
 		raw, err := c.do(ctx, exchange{method: protocol.MethodToolsList, params: params})
-		if c.wantsOlder(err) {
-			return c.listOlder(ctx, err)
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -49,11 +56,11 @@ func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 				return nil, fmt.Errorf("the list of tools can't be read: %w", err)
 			}
 			tools = append(tools, t)
-			mirrored[t.Name] = mirrors(t.InputSchema, nil)
+			listed[t.Name] = listing{mirrors(t.InputSchema, nil), t.Execution.TaskSupport}
 		}
 		if page.NextCursor == nil {
 			c.mu.Lock()
-			c.mirrored = mirrored
+			c.listed = listed
 			c.mu.Unlock()
 			return tools, nil
 		}

@@ -7,7 +7,8 @@ import (
 
 // Wait stays with a task to its end, answers its questions, and returns its
 // result, a CallToolResult, or a *FailedError, ErrCancelled, or ErrUnknownTask if it is gone. It
-// listens to the task where the server offers that, and reads it once a minute to be sure; elsewhere it
+// listens to the task where the server offers that, and reads it now and then to be sure: once a
+// minute, or at four times the interval that the server wants between polls if that is more. Elsewhere it
 // polls as often as the server wants it to, also while a question is open.
 func (c *Client) Wait(ctx context.Context, id string, w Watch) (json.RawMessage, error) {
 	t, err := c.Get(ctx, id)
@@ -21,7 +22,7 @@ func (c *Client) Wait(ctx context.Context, id string, w Watch) (json.RawMessage,
 func (c *Client) wait(ctx context.Context, t Task, w Watch) (json.RawMessage, error) {
 	in := &interview{client: c, settled: map[string]bool{}, refused: map[string]string{}, refusals: map[string]int{}}
 	defer in.end()
-	live := &listener{client: c, id: t.ID, off: c.opts.Poll}
+	live := newListener(c, t.ID)
 	defer live.end()
 	for {
 		if result, ended, err := t.outcome(); ended {
@@ -34,7 +35,7 @@ func (c *Client) wait(ctx context.Context, t Task, w Watch) (json.RawMessage, er
 			return nil, err
 		}
 		in.follow(next)
-		if next.Status != t.Status || next.StatusMessage != t.StatusMessage || !next.LastUpdatedAt.Equal(t.LastUpdatedAt) {
+		if t.differs(next) {
 			w.tell(next)
 		}
 		t = next
@@ -49,6 +50,9 @@ func (c *Client) next(ctx context.Context, t Task, in *interview, live *listener
 	case <-ctx.Done():
 		return t, ctx.Err()
 	case <-poll:
+		next, err := c.Get(ctx, t.ID)
+		live.heard = live.heard && !t.differs(next) // a stream that tells less than a read is none to rely on
+		return next, err
 	case told := <-live.states:
 		live.heard = true
 		if told.LastUpdatedAt.Before(t.LastUpdatedAt) { // a read was quicker
@@ -96,25 +100,34 @@ func (in *interview) begin(ctx context.Context, t Task) {
 	if in.answers != nil || t.Status != InputRequired {
 		return
 	}
+	if in.client.isOlder() {
+		in.open(ctx, "", func(ctx context.Context) answer { return answer{err: in.client.interviewOlder(ctx, t)} })
+		return
+	}
 	for _, q := range t.InputRequests {
 		if in.settled[q.Key] {
 			continue
 		}
 		q.Refused = in.refused[q.Key]
-		ctx, cancel := context.WithCancel(ctx)
-		answers := make(chan answer, 1)
-		in.key, in.cancel, in.answers = q.Key, cancel, answers
-		go func() {
+		in.open(ctx, q.Key, func(ctx context.Context) answer {
 			response, err := in.client.answer(ctx, q)
-			answers <- answer{response, err}
-		}()
+			return answer{response, err}
+		})
 		return
 	}
 }
 
+// open puts a question.
+func (in *interview) open(ctx context.Context, key string, put func(context.Context) answer) {
+	ctx, cancel := context.WithCancel(ctx)
+	answers := make(chan answer, 1)
+	in.key, in.cancel, in.answers = key, cancel, answers
+	go func() { answers <- put(ctx) }()
+}
+
 // follow ends the open question if the task does not ask it any more.
 func (in *interview) follow(t Task) {
-	if t.Status != InputRequired || !t.InputRequests.has(in.key) {
+	if t.Status != InputRequired || !t.InputRequests.has(in.key) && !in.client.isOlder() {
 		in.end()
 	}
 }
@@ -132,7 +145,7 @@ func (in *interview) end() {
 func (in *interview) deliver(ctx context.Context, id string, a answer) error {
 	in.cancel()
 	in.answers = nil
-	if a.err != nil {
+	if a.err != nil || in.client.isOlder() { // whose questions are answered where they are asked
 		return a.err
 	}
 	err := in.client.Answer(ctx, id, map[string]json.RawMessage{in.key: a.response})

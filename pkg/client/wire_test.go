@@ -84,7 +84,7 @@ func TestRepeats(t *testing.T) {
 		"a_read_after_a_bad_gateway":                {[]reply{refusing, refusing, empty}, 3, false},
 		"a_read_four_times_and_no_more":             {[]reply{refusing}, 4, true},
 		"a_read_after_a_JSON-RPC_internal_error":    {[]reply{{body: `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32603,"message":"m"}}`}, empty}, 2, false},
-		"no_read_that_is_wrong":                     {[]reply{{status: 400, body: `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"m"}}`}}, 1, true},
+		"no_read_that_is_wrong":                     {[]reply{{status: 200, body: `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"m"}}`}}, 1, true},
 		"no_read_where_nobody_has_answered":         {[]reply{{err: errors.New("connection refused")}}, 1, true},
 		"no_read_of_what_is_no_MCP_server":          {[]reply{{body: "<html>", header: map[string]string{"Content-Type": "text/html"}}}, 1, true},
 		"a_read_that_hangs":                         {[]reply{{hang: true}}, 1, true},
