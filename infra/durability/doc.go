@@ -6,6 +6,7 @@
 //   - matrix_test.go plays the lives of a task again and again, and each time lets
 //     one fault befall one call to AWS: every kind of fault (fault_test.go) at every
 //     call, be it the server's, the worker's or the event source's; then two at a time.
+//   - quota_test.go does the same to the calls of a creation under quotas.
 //   - storm_test.go runs a thousand tasks through random faults; go test -seed N
 //     repeats them.
 //   - pause_test.go stops workers, or kills them: past their lease, in the middle of

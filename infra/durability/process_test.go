@@ -31,7 +31,9 @@ import (
 	"toolhost/pkg/clock"
 	"toolhost/pkg/httpmcp"
 	"toolhost/pkg/queue/sqsqueue"
+	"toolhost/pkg/quota"
 	"toolhost/pkg/server"
+	"toolhost/pkg/store"
 	"toolhost/pkg/store/dynamostore"
 	"toolhost/pkg/worker"
 )
@@ -49,6 +51,7 @@ type setting struct {
 	Role, Endpoint, Table, Queue string
 	Now                          time.Time
 	Skew                         time.Duration // of the machine's clock
+	Quota                        int           // open tasks of a caller, and ten times as many creations a minute; 0: any
 	Journal                      string        // the file in which the tools note what they did
 }
 
@@ -110,7 +113,8 @@ func (s setting) run() error {
 		}
 		work, bury = lambda.NewHandler(w.Handle), lambda.NewHandler(w.DeadLetter)
 	case roleServer:
-		srv, err := server.New(server.Options{Tools: tools, Store: db, Queue: mq, Clock: machine, Log: log, Keys: keys, IDKey: keys[0]})
+		srv, err := server.New(server.Options{Tools: tools, Store: db, Queue: mq, Clock: machine, Log: log, Keys: keys, IDKey: keys[0],
+			Quota: s.quota(db, machine)})
 		if err != nil {
 			return err
 		}
@@ -149,6 +153,12 @@ func (s setting) run() error {
 			tell(tells{Answer: answer})
 		}()
 	}
+}
+
+// quota is the setting's, on the deployment's table.
+func (s setting) quota(db store.Store, c clock.Clock) *quota.Quota {
+	return quota.New(quota.Options{Ledger: dynamostore.NewLedger(dynamodb.NewFromConfig(s.access()), s.Table), Store: db, Clock: c,
+		OpenTasks: s.Quota, Creations: 10 * s.Quota})
 }
 
 // The secrets of the deployment, and where it says that it is.

@@ -43,6 +43,7 @@ type stage struct {
 	journal  journal
 	timeout  time.Duration   // of the worker's function
 	key      string          // the idempotency key of its calls
+	quota    int             // as in setting
 	reported map[string]bool // the jobs that have said that they are done
 
 	overtaking atomic.Bool // by the second worker
@@ -72,7 +73,7 @@ func newStage(t *testing.T) *stage {
 
 func (s *stage) setting(role string) setting {
 	return setting{Role: role, Endpoint: s.services.Endpoint, Table: s.services.Table, Queue: s.services.QueueURL,
-		Now: s.clock.Now(), Journal: string(s.journal)}
+		Now: s.clock.Now(), Quota: s.quota, Journal: string(s.journal)}
 }
 
 // acts says who calls AWS until the returned function is called.
