@@ -8,9 +8,18 @@
 //     tools, marker_test.go how the secrets are known again.
 //
 //   - The other tests attack a whole deployment on this machine over HTTP, through
-//     the events of API Gateway (target_test.go): ids that are guessed
-//     (id_test.go), what a client keeps for the server (state_test.go), schemas
-//     that take long (schema_test.go).
+//     the events of API Gateway (target_test.go, raw_test.go): what a client may
+//     guess or keep (id_test.go, state_test.go), what it sends (json_test.go,
+//     schema_test.go, log_test.go), how it sends that (raw_test.go, path_test.go,
+//     slow_test.go), who it says that it is (token_test.go, scope_test.go,
+//     caller_test.go; forge_test.go writes the tokens).
+//
+// After each attack the answer is looked at: no 5xx, nothing of the server's
+// inside, JSON-RPC with the right code and the id wherever a message could be
+// read; and a good request is answered as ever. After each test, so is the log.
+//
+// Not shown: what API Gateway does to such requests before a function sees them;
+// the gateway here is Go's HTTP server.
 //
 // With -short, and under the race detector, the crowds are smaller.
 //

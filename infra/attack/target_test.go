@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"toolhost/infra/local"
+	"toolhost/pkg/auth"
 	"toolhost/pkg/clock"
 	"toolhost/pkg/protocol"
 	"toolhost/pkg/tool"
@@ -28,13 +29,14 @@ import (
 // target is a deployment on this machine, reached by HTTP, through the events of
 // API Gateway. Its clock stands unless it is moved.
 type target struct {
-	t     *testing.T
-	clock *clock.Manual
-	url   string // of the MCP endpoint
-	host  string
-	jobs  chan string  // the URLs of callbacks
-	token string       // of good requests, "" for none
-	runs  atomic.Int64 // of the tool that needs a scope
+	t      *testing.T
+	clock  *clock.Manual
+	url    string // of the MCP endpoint
+	host   string
+	issuer string       // whose tokens it takes, "" for none
+	jobs   chan string  // the URLs of callbacks
+	token  string       // of good requests, "" for none
+	runs   atomic.Int64 // of the tool that needs a scope
 	// Both logs have every line: as JSON, and as text.
 	lines, text *journal
 }
@@ -66,6 +68,13 @@ func attackedWith(t *testing.T, environment map[string]string) *target {
 
 type words struct {
 	Text string `json:"text"`
+}
+
+// mirrored are arguments that headers repeat.
+type mirrored struct {
+	Region string `json:"region,omitempty" x-mcp-header:"Region"`
+	Count  int    `json:"count,omitempty" x-mcp-header:"Count"`
+	Dry    bool   `json:"dry,omitempty" x-mcp-header:"Dry"`
 }
 
 // tools are what there is to attack.
@@ -102,6 +111,17 @@ func (g *target) tools() *tool.Registry {
 		result, err := says(body, nil)
 		return result, nil, err
 	}, tool.Options{Task: tool.Required})
+	// look shows all that a tool is given beside its arguments.
+	look := func(ctx context.Context, req *mcp.CallToolRequest, _ words) (*mcp.CallToolResult, any, error) {
+		p := auth.From(ctx)
+		result, err := says(fmt.Sprintf("%+v %+v %+v %q %q %q", *req.Extra, req.Params.Meta, req.Session, p.Subject, p.Tenant, p.Client), nil)
+		return result, nil, err
+	}
+	tool.Add(reg, &mcp.Tool{Name: "look"}, look, tool.Options{})
+	tool.Add(reg, &mcp.Tool{Name: "look-later"}, look, tool.Options{Task: tool.Required})
+	tool.Add(reg, &mcp.Tool{Name: "mirrored"}, func(ctx context.Context, req *mcp.CallToolRequest, _ mirrored) (*mcp.CallToolResult, any, error) {
+		return echo(ctx, req, words{"taken"})
+	}, tool.Options{})
 	tool.Add(reg, &mcp.Tool{Name: "deploy"}, func(ctx context.Context, req *mcp.CallToolRequest, in words) (*mcp.CallToolResult, any, error) {
 		g.runs.Add(1)
 		return echo(ctx, req, in)
@@ -171,7 +191,11 @@ func (g *target) sound(what string, a answer, sent string) {
 	var shown bytes.Buffer
 	must(g.t, a.header.Write(&shown))
 	shown.Write(a.body)
-	for _, leak := range leaks.FindAllString(shown.String(), -1) {
+	text := strings.ReplaceAll(shown.String(), g.host, "")
+	if g.issuer != "" {
+		text = strings.ReplaceAll(text, g.issuer, "")
+	}
+	for _, leak := range leaks.FindAllString(text, -1) {
 		if !strings.Contains(sent, leak) {
 			g.t.Errorf("%s: %q is shown: %.300s", what, leak, a.body)
 		}

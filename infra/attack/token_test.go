@@ -23,7 +23,7 @@ import (
 // guarded is a target that asks for tokens.
 type guarded struct {
 	*target
-	issuer *authtest.Issuer
+	issuer *authtest.Issuer // the target's own
 	forger
 }
 
@@ -39,6 +39,7 @@ func guard(t *testing.T, environment map[string]string) *guarded {
 		complete[k] = v.(string)
 	}
 	g := &guarded{target: attackedWith(t, complete), issuer: issuer}
+	g.target.issuer = issuer.URL
 	key := issuer.Key()
 	g.forger = forger{t, key.Key.(*ecdsa.PrivateKey), key.KeyID}
 	g.token = g.good(nil)
