@@ -71,6 +71,16 @@
 // 429 with Retry-After, before anything is read. That is far above any interval
 // that a task advertises, and counted in each process alone.
 //
+// # Quotas
+//
+// With Options.Quota a call that would become a task, in either era's way, is held
+// to what its caller may make (pkg/quota). Over it the answer is -32603 with HTTP
+// 429, or 200 for legacy clients, and data that names the limit and its value;
+// nothing is put or sent. Retry-After says when the next minute begins; when a task
+// ends nobody knows. An idempotent call is looked up first: one that repeats another
+// takes nothing. A creation that fails later gives its slot back, and its task, if
+// it was put and has no idempotency key, ends as failed: nobody has its id.
+//
 // # Callbacks
 //
 // Callback takes what an outside job posts for a task; tool.NewCallback says
