@@ -22,6 +22,8 @@ const defaultURL = "http://127.0.0.1:8080/mcp"
 type cli struct {
 	URL string `help:"MCP endpoint. Default ${default}. A bearer token for it is taken from TOOLHOST_TOKEN." env:"TOOLHOST_URL" default:"${endpoint}" placeholder:"URL"`
 
+	opened *client.Client // the command's, once it has one
+
 	Dev     devCmd     `cmd:"" help:"Run the whole stack here, without an AWS account."`
 	Emulate emulateCmd `cmd:"" help:"Run only the emulators of DynamoDB and SQS, for 'sam local' to point at."`
 	Tools   toolsCmd   `cmd:"" help:"List the tools, or show one with its arguments."`
@@ -58,7 +60,11 @@ func run(ctx context.Context, args []string, t *terminal) int {
 		return t.fail(usagef("%w; '%s --help' says what there is", err, self()))
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	return t.fail(parsed.Run(&c, t))
+	err = parsed.Run(&c, t)
+	if c.opened != nil {
+		_ = c.opened.Close() // an older server's session; how that ends is its own business
+	}
+	return t.fail(err)
 }
 
 func (c *cli) parser(t *terminal, exit func(int)) *kong.Kong {
@@ -94,7 +100,8 @@ func (c *cli) client(answerer client.Answerer) (*client.Client, error) {
 		}
 		o.HTTP = &http.Client{Transport: bearer(token), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
-	return client.New(c.URL, o), nil
+	c.opened = client.New(c.URL, o)
+	return c.opened, nil
 }
 
 // bearer sends requests with a token.
