@@ -64,7 +64,8 @@ func (c *Client) passing(err error, call bool) (bool, time.Duration) {
 	switch {
 	case errors.As(err, &refused):
 		if refused.Status == http.StatusTooManyRequests {
-			return true, refused.retryAfter
+			// Too many open tasks, say, are not fewer in a moment, and there is no word of when.
+			return !call || refused.retryAfter > 0, refused.retryAfter
 		}
 		return !call && (refused.Status >= 500 || refused.Code == jsonrpc.CodeInternal), refused.retryAfter
 	case errors.As(err, &unreachable):

@@ -140,6 +140,12 @@ func TestRepeats(t *testing.T) {
 			}
 		})
 	})
+	t.Run("no_call_that_is_refused_without_a_word_of_when", func(t *testing.T) { // case 45
+		c, s := scripted(client.Options{}, reply{status: 429, body: `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32603,"message":"Too many open tasks","data":{"limit":"openTasks","max":3}}}`})
+		if _, err := c.Call(t.Context(), "x", nil, client.Watch{}); err == nil || len(s.seen) != 1 {
+			t.Errorf("%d requests, %v", len(s.seen), err)
+		}
+	})
 	for name, r := range map[string]reply{
 		"bad_gateway": refusing, "network": {err: errors.New("reset")},
 		"internal": {body: `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32603,"message":"m"}}`},
