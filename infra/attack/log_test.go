@@ -1,12 +1,17 @@
 package attack
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"toolhost/pkg/protocol"
+	"toolhost/pkg/tool"
 )
 
 // poison is what looks like lines of a log, and what a terminal obeys.
@@ -93,6 +98,64 @@ func TestMethods(t *testing.T) { // R-H3, R-N9
 		}
 		if a.code() == -32601 && a.status != http.StatusNotFound {
 			t.Errorf("%.50q: %s", method, a)
+		}
+	}
+	g.alive()
+}
+
+// broken is JSON with line breaks where white space may be, of which a reader of
+// events would make lines of its own.
+const broken = "{\r\"a\":\r\r[1,\n\n2,\r\n\r\n\"data: x\\r\\n\\r\\ndata: y\"],\r\n\"data\"\r:\r1}"
+
+// lines hands out all that it can with line breaks in it.
+func lines(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	raw := json.RawMessage(broken)
+	tool.Report(ctx, 1, 2, "one\r\rdata: {}\n\ndata: two")
+	var in struct{ How string }
+	if err := json.Unmarshal(req.Params.Arguments, &in); err != nil {
+		return nil, err
+	}
+	switch in.How {
+	case "error":
+		return nil, &sdk.Error{Code: 4711, Message: "a\r\rdata: b", Data: raw}
+	case "question":
+		_, err := tool.AskRaw(ctx, tool.Question{Key: "k\r\rdata: k", Method: "elicitation/create", Params: raw})
+		return nil, err
+	}
+	return &mcp.CallToolResult{StructuredContent: raw, Meta: mcp.Meta{"x": raw}}, nil
+}
+
+// TestEventInjection puts line breaks into all that may become an event: each event
+// is one message all the same.
+func TestEventInjection(t *testing.T) { // R-L7, R-L8
+	g := attacked(t)
+	for _, how := range []string{"result", "error", "question"} {
+		for _, id := range []string{`"q\r\rdata: {}\n\ndata: {}"`, `"\u000d\u000adata:"`} {
+			body := `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"lines","arguments":{"how":"` + how + `"},"_meta":` +
+				strings.Replace(meta, "{", `{"progressToken":`+id+`,`, 1) + `}}`
+			a := g.send(how, http.MethodPost, g.url, headers(protocol.Revision20260728, protocol.MethodToolsCall, "lines"), body)
+			if a.status != 200 || a.header.Get("Content-Type") != "text/event-stream" {
+				t.Errorf("%s: %s", how, a)
+			}
+			events := 0
+			for event := range strings.SplitSeq(strings.TrimSpace(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(a.body))), "\n\n") {
+				var data []string
+				for line := range strings.Lines(event) {
+					switch name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":"); name {
+					case "data":
+						data = append(data, value)
+					case "event", "":
+					default:
+						t.Errorf("%s: a line %q", how, line)
+					}
+				}
+				if events++; !json.Valid([]byte(strings.Join(data, "\n"))) {
+					t.Errorf("%s: an event %q", how, event)
+				}
+			}
+			if events != 2 {
+				t.Errorf("%s: %d events in %q", how, events, a.body)
+			}
 		}
 	}
 	g.alive()

@@ -119,6 +119,7 @@ func (g *target) tools() *tool.Registry {
 	}
 	tool.Add(reg, &mcp.Tool{Name: "look"}, look, tool.Options{})
 	tool.Add(reg, &mcp.Tool{Name: "look-later"}, look, tool.Options{Task: tool.Required})
+	tool.AddRaw(reg, &mcp.Tool{Name: "lines", InputSchema: &jsonschema.Schema{Type: "object"}}, lines, tool.Options{})
 	tool.Add(reg, &mcp.Tool{Name: "mirrored"}, func(ctx context.Context, req *mcp.CallToolRequest, _ mirrored) (*mcp.CallToolResult, any, error) {
 		return echo(ctx, req, words{"taken"})
 	}, tool.Options{})
