@@ -179,9 +179,19 @@ func TestStream(t *testing.T) { // R-L1, R-L3
 			t.Errorf("asked %q, %d answers, %d listens", a.asked, s.updates, len(s.opened))
 		}
 	})
+	play(t, "that_is_behind_a_read_takes_nothing_back", func(t *testing.T) {
+		s := &stage{state: at(5, "working", ""), onOpen: func(_ int, w *io.PipeWriter) {
+			event(w, agreed, told(at(3, "working", "")), told(at(4, "input_required", asking)), told(at(6, "completed", ending)))
+		}}
+		var steps []string
+		wait(t, s.client(client.Options{}), client.Watch{Task: func(task client.Task) { steps = append(steps, task.StatusMessage) }})
+		if !slices.Equal(steps, []string{"step 5", "step 6"}) {
+			t.Errorf("told %q", steps)
+		}
+	})
 	play(t, "that_can't_be_had_for_a_while_is_asked_for_ever_less_often", func(t *testing.T) {
 		s := &stage{state: at(0, "working", ""), refuse: func(n int) *reply {
-			if n < 12 {
+			if n < 30 {
 				return &reply{status: 502, header: map[string]string{"Content-Type": "text/html"}, body: "<html>"}
 			}
 			return nil
@@ -189,7 +199,7 @@ func TestStream(t *testing.T) { // R-L1, R-L3
 		begun := time.Now()
 		wait(t, s.client(client.Options{}), client.Watch{})
 		// Polls go on meanwhile, every 5 s.
-		if took := time.Since(begun); took < 2*time.Minute || took > 20*time.Minute || len(s.opened) != 13 || len(s.gets) < int(took/(6*time.Second)) {
+		if took := time.Since(begun); took < 5*time.Minute || took > time.Hour || len(s.opened) != 31 || len(s.gets) < int(took/(6*time.Second)) {
 			t.Errorf("%v, %d listens, %d reads", took, len(s.opened), len(s.gets))
 		}
 	})

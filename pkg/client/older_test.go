@@ -364,4 +364,18 @@ func TestCancelOnEnd(t *testing.T) { // R-X3
 			t.Errorf("%v, %v", err, s.methods())
 		}
 	})
+	t.Run("leaves_a_task_alone_that_was_over_first", func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		failed := result(`{"resultType":"complete","taskId":"1","status":"failed","ttlMs":1,"error":{"code":1,"message":"m"}}`)
+		c, s := scripted(client.Options{CancelOnEnd: true, Clock: hasty{}}, created, failed)
+		_, err := c.Call(ctx, "x", nil, client.Watch{Task: func(task client.Task) {
+			if task.Terminal() {
+				stop()
+			}
+		}})
+		var over *client.FailedError
+		if !errors.As(err, &over) || len(s.seen) != 2 {
+			t.Errorf("%v, %v", err, s.methods())
+		}
+	})
 }

@@ -59,6 +59,7 @@ func TestRevisions(t *testing.T) { // R-H3, R-B4, from the other side
 		"a_call_that_fails_is_not_made_in_another":          {"", []reply{refusal(200, "-32000")}, "6-07-28 6-07-28", true},
 		"nor_one_whose_headers_differ":                      {"", []reply{refusal(400, "-32021")}, "6-07-28 6-07-28", true},
 		"nor_one_that_is_not_allowed":                       {"", []reply{refusal(403, "-32000")}, "6-07-28 6-07-28", true},
+		"nor_one_of_a_kind_that_is_not":                     {"", []reply{refusal(403, "-32601")}, "6-07-28 6-07-28", true},
 		"nor_one_that_a_known_server_refuses":               {"", []reply{plain, refusal(404, "-32601")}, "6-07-28 6-07-28", false},
 		"where_initialize_is_refused_the_first_answer_counts": {"", []reply{refusal(404, "-32601"), refusal(400, "-32602"), refusal(404, "-32601"), refusal(400, "-32602")},
 			"6-07-28 initialize 6-07-28 initialize", true},
