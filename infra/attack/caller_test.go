@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"toolhost/pkg/protocol"
@@ -23,6 +24,37 @@ func TestWhatToolsSee(t *testing.T) { // R-V3, R-V5
 			}
 		}
 	}
+}
+
+// TestManyCallers interleaves callers, good and bad tokens on one warm gateway,
+// authorizer and server: each is itself.
+func TestManyCallers(t *testing.T) { // R-V1, R-V3
+	g := guard(t, map[string]string{"TOOLHOST_TENANT_CLAIM": "tenant"})
+	thief := forger{t, newKey(t), g.kid}
+	calls := 2000
+	if testing.Short() || raced {
+		calls = 300
+	}
+	var all sync.WaitGroup
+	for part := range 8 {
+		all.Go(func() {
+			for i := part; i < calls; i += 8 {
+				subject, tenant := fmt.Sprint("caller ", i), fmt.Sprint("tenant ", i%3)
+				claims := map[string]any{"sub": subject, "tenant": tenant, "client_id": "app"}
+				token, bad := g.good(claims), i%4 == 3
+				if bad {
+					token = thief.of(thief.head(nil), g.payload(claims))
+				}
+				h := headers(protocol.Revision20260728, protocol.MethodToolsCall, "look")
+				h.Set("Authorization", "Bearer "+token)
+				a := g.post("look", h, message(protocol.MethodToolsCall, map[string]any{"name": "look", "arguments": words{}}))
+				if sees := fmt.Sprintf(`\"%s\" \"%s\" \"app\"`, subject, tenant); bad != (a.status == 401) || !bad && !strings.Contains(string(a.Result), sees) {
+					t.Errorf("%s of %s: %d %s", subject, tenant, a.status, a.body)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // TestQuotas: one caller that takes all it may leaves the others theirs, and gets

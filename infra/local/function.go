@@ -67,9 +67,18 @@ func open(ctx context.Context, o Options, s *Services, public string) (functions
 	return functions{
 		authorizer: asked,
 		mcp:        function(serveMCP), tasks: function(serveTasks),
-		worker:     awslambda.NewHandler(work.Handle).Invoke,
-		deadLetter: awslambda.NewHandler(bury.DeadLetter).Invoke,
+		worker:     invoked(work.Handle),
+		deadLetter: invoked(bury.DeadLetter),
 	}, nil
+}
+
+// invoked is a handler as Lambda invokes it. Each invocation has an aws-lambda-go
+// handler of its own: what Invoke returns lies in a buffer that the next one is
+// given, and so of several at once one would get another's answer (R-V3).
+func invoked(handler any) lambda.Function {
+	return func(ctx context.Context, payload []byte) ([]byte, error) {
+		return awslambda.NewHandler(handler).Invoke(ctx, payload)
+	}
 }
 
 // askWho opens the authorizer, if the configuration asks for tokens.
@@ -89,7 +98,7 @@ func askWho(c config.Config, alone func() (*stack.Stack, error)) (*authorizer, e
 		return nil, err
 	}
 	r := auth.Resource{Base: c.PublicURL, Scopes: c.OAuth.Scopes}
-	return &authorizer{function: awslambda.NewHandler(judge).Invoke, challenge: r.Challenge("", "", nil)}, nil
+	return &authorizer{function: invoked(judge), challenge: r.Challenge("", "", nil)}, nil
 }
 
 // route is the template's: tasks/* by its header, the rest to functions/mcp.

@@ -2,9 +2,13 @@ package local
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"os"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 
 	"toolhost/pkg/clock"
@@ -54,4 +58,22 @@ func TestEvents(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of invocations at once, each gets its own answer (R-V3).
+func TestInvoked(t *testing.T) {
+	echo := invoked(func(_ context.Context, text string) (string, error) { return text, nil })
+	var all sync.WaitGroup
+	for part := range 8 {
+		all.Go(func() {
+			for i := range 5000 {
+				want := strconv.Quote(strings.Repeat(strconv.Itoa(part), 1+i%50))
+				if got, err := echo(t.Context(), []byte(want)); err != nil || string(got) != want {
+					t.Errorf("got %s and %v, want %s", got, err, want)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }
