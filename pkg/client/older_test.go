@@ -126,6 +126,7 @@ func TestOlder(t *testing.T) { // R-B1, R-B2, from the other side
 		"with_JSON_answers":      {&mcp.StreamableHTTPOptions{JSONResponse: true}, ""},
 		"stateless":              {&mcp.StreamableHTTPOptions{Stateless: true}, "2025-11-25"},
 		"of_an_earlier_revision": {nil, "2025-03-26"},
+		"of_the_newest_revision": {&mcp.StreamableHTTPOptions{Stateless: true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, url, _ := olderServer(t, server.options)
@@ -173,6 +174,23 @@ func TestOlderSession(t *testing.T) {
 		want(t, wire, "POST tools/call", "POST initialize", "POST notifications/initialized", "POST tools/call")
 		greet(t, c)
 		want(t, wire, "POST tools/call")
+	})
+	t.Run("is_begun_once_by_many_calls_at_once", func(t *testing.T) {
+		c, wire := connectOlder(t, url, client.Options{})
+		var calls sync.WaitGroup
+		for range 8 {
+			calls.Go(func() { greet(t, c) })
+		}
+		calls.Wait()
+		begun := 0
+		for _, m := range wire.take() {
+			if m == "POST initialize" {
+				begun++
+			}
+		}
+		if begun != 1 {
+			t.Errorf("begun %d times", begun)
+		}
 	})
 	t.Run("that_the_server_has_forgotten_is_replaced", func(t *testing.T) {
 		for session := range server.Sessions() {
