@@ -33,9 +33,13 @@
 // one Authorization header, never in the query. It is not logged, not stored, and not
 // handed to tools (R-V5).
 //
+// Scopes are compared as they are: none implies another. An issuer that grants a
+// broad one has to put those that it implies into the token, too.
+//
 // A task belongs to issuer, subject and tenant; to the client only where there is no
 // subject (R-V1). To anybody else it is unknown, in the same bytes and by the same
-// reads as a task that never was (R-G7).
+// reads as a task that never was (R-G7). With iam the owner is a user or a role: all
+// who take on one role are one owner, as the users of an identity pool may be.
 //
 // What an operator must see to: that the issuer puts this resource into aud (RFC
 // 8707) and does not issue such tokens to strangers; that nobody else may invoke the

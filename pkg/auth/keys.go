@@ -19,12 +19,15 @@ import (
 
 const (
 	// keysFresh is how long keys are used without a look at whether there are
-	// others. A key that is not known is looked for at once, but no sooner than
-	// keysPause after the last look: forged ones must not become as many fetches.
+	// others. A key that is not known, or does not fit, is looked for at once, but no
+	// sooner than keysPause after the last look: forged tokens must not become as many
+	// fetches.
 	keysFresh = 15 * time.Minute
 	keysPause = 30 * time.Second
-	// keysStale is how long keys are used that can't be fetched anew.
+	// keysStale is how long keys are used that can't be fetched anew. Then, and before
+	// there are any, nobody is let in, so keysRetry is all that lies between two looks.
 	keysStale = 24 * time.Hour
+	keysRetry = 5 * time.Second
 
 	fetchTime = 3 * time.Second // within the gateway's patience
 	maxKeys   = 256 << 10       // bytes of a document
@@ -58,8 +61,9 @@ func newKeySet(o VerifierOptions) *keySet {
 }
 
 // find returns the keys that a token with this head may be signed by: none if the
-// issuer has no such key. fault.Busy if the keys can't be had.
-func (s *keySet) find(ctx context.Context, id, algorithm string) ([]jose.JSONWebKey, error) {
+// issuer has no such key. anew asks for those of a new look, since the known ones
+// don't fit: none if it is too soon for one. fault.Busy if the keys can't be had.
+func (s *keySet) find(ctx context.Context, id, algorithm string, anew bool) ([]jose.JSONWebKey, error) {
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
@@ -67,18 +71,25 @@ func (s *keySet) find(ctx context.Context, id, algorithm string) ([]jose.JSONWeb
 		return nil, fault.Wrap(fault.Busy, "auth.Verify", ctx.Err())
 	}
 	now := s.now()
-	found := s.matching(id, algorithm)
-	age := now.Sub(s.fetched)
-	if (len(found) == 0 || age > keysFresh) && (s.tried.IsZero() || now.Sub(s.tried) >= keysPause) {
+	usable := func() bool { return !s.fetched.IsZero() && now.Sub(s.fetched) <= keysStale }
+	pause := keysPause
+	if !usable() {
+		pause = keysRetry
+	}
+	found, looked := s.matching(id, algorithm), false
+	if (len(found) == 0 || anew || now.Sub(s.fetched) > keysFresh) && (s.tried.IsZero() || now.Sub(s.tried) >= pause) {
 		s.tried = now
 		keys, err := s.fetch(ctx)
 		if s.failure = err; err == nil {
 			s.keys, s.fetched = keys, now
-			found, age = s.matching(id, algorithm), 0
+			found, looked = s.matching(id, algorithm), true
 		}
 	}
-	if s.fetched.IsZero() || age > keysStale {
+	switch {
+	case !usable():
 		return nil, &fault.Error{Kind: fault.Busy, Op: "auth.Verify", Message: "the authorization server's keys can't be had; try again later", Err: s.failure}
+	case anew && !looked:
+		return nil, nil
 	}
 	return found, nil
 }

@@ -108,27 +108,33 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Principal, error) 
 	if err != nil || len(parsed.Headers) != 1 {
 		return refuse("the token is not a JWT that is signed by an algorithm accepted here")
 	}
-	head := parsed.Headers[0]
-	candidates, err := v.keys.find(ctx, head.KeyID, head.Algorithm)
+	registered, claims, err := v.signed(ctx, parsed)
 	if err != nil {
 		return Principal{}, err
-	}
-	var registered jwt.Claims
-	var claims map[string]json.RawMessage
-	verified := false
-	for _, key := range candidates {
-		if parsed.Claims(key.Key, &registered, &claims) == nil {
-			verified = true
-			break
-		}
-	}
-	if !verified {
-		return refuse("the token is not signed by a key of the issuer, or its claims can't be read")
 	}
 	if err := v.accepts(registered); err != nil {
 		return Principal{}, err
 	}
 	return v.principal(registered, claims)
+}
+
+// signed returns the claims if a key of the issuer has signed them. Keys that don't
+// fit may have been replaced under their name, or have none: then they are looked at
+// anew.
+func (v *Verifier) signed(ctx context.Context, token *jwt.JSONWebToken) (registered jwt.Claims, all map[string]json.RawMessage, err error) {
+	head := token.Headers[0]
+	for _, anew := range []bool{false, true} {
+		keys, err := v.keys.find(ctx, head.KeyID, head.Algorithm, anew)
+		if err != nil {
+			return registered, nil, err
+		}
+		for _, key := range keys {
+			if token.Claims(key.Key, &registered, &all) == nil {
+				return registered, all, nil
+			}
+		}
+	}
+	return registered, nil, &TokenError{"the token is not signed by a key of the issuer, or its claims can't be read"}
 }
 
 // accepts checks what must be true of every token.

@@ -260,6 +260,44 @@ func TestKeys(t *testing.T) {
 		}
 		i.Down.Store(false)
 	})
+	t.Run("that_did_not_come_are_asked_for_again_soon", func(t *testing.T) {
+		i.Down.Store(true)
+		v := verifier(t, auth.VerifierOptions{Issuer: i.URL, Clock: at})
+		for range 10 {
+			if _, err := v.Verify(t.Context(), kept); !fault.Is(err, fault.Busy) {
+				t.Errorf("got %v", err)
+			}
+		}
+		i.Down.Store(false)
+		at.Advance(5 * time.Second)
+		if _, err := v.Verify(t.Context(), kept); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("replaced_under_their_name_are_seen_at_once", func(t *testing.T) {
+		for _, id := range []string{"", "the key"} {
+			i := authtest.New(t)
+			i.Rename(id)
+			v := verifier(t, auth.VerifierOptions{Issuer: i.URL, Clock: at})
+			claims := with(i.Claims("alice", resource, "mcp"), "exp", at.Now().Add(48*time.Hour).Unix())
+			old := i.Sign(claims)
+			if _, err := v.Verify(t.Context(), old); err != nil {
+				t.Errorf("key %q: %v", id, err)
+			}
+			at.Advance(time.Minute)
+			i.Rotate(false)
+			i.Rename(id)
+			if _, err := v.Verify(t.Context(), i.Sign(claims)); err != nil {
+				t.Errorf("key %q, replaced: %v", id, err)
+			}
+			for range 100 { // a forgery costs no more than one of an unknown key
+				refused(t, v, old)
+			}
+			if n := i.Fetches.Load(); n != 2 {
+				t.Errorf("key %q: %d fetches", id, n)
+			}
+		}
+	})
 	t.Run("can_be_named_instead_of_found", func(t *testing.T) {
 		v := verifier(t, auth.VerifierOptions{Issuer: i.URL, KeysURL: i.URL + "/keys", Clock: at})
 		if _, err := v.Verify(t.Context(), kept); err != nil {

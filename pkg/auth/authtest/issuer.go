@@ -60,6 +60,13 @@ func (i *Issuer) Rotate(keep bool) {
 	i.keys = append(i.keys, jose.JSONWebKey{Key: key, KeyID: fmt.Sprint("key ", i.made), Algorithm: string(jose.ES256), Use: "sig"})
 }
 
+// Rename gives the key that signs another id; "" is none.
+func (i *Issuer) Rename(id string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.keys[len(i.keys)-1].KeyID = id
+}
+
 // Key is the key that signs, its secret part included.
 func (i *Issuer) Key() jose.JSONWebKey {
 	i.mu.Lock()
