@@ -131,6 +131,8 @@ func Load(getenv func(string) string) (Config, error) {
 	if c.Auth == AuthOAuth {
 		if c.OAuth.Issuer == "" || c.PublicURL == "" {
 			wrong = append(wrong, "TOOLHOST_AUTH=oauth needs TOOLHOST_ISSUER and TOOLHOST_PUBLIC_URL")
+		} else if err := auth.CheckURL(c.PublicURL); err != nil { // tokens are sent there
+			wrong = append(wrong, "TOOLHOST_PUBLIC_URL "+err.Error()+", which TOOLHOST_AUTH=oauth needs")
 		}
 		if c.OAuth.Audience == "" {
 			c.OAuth.Audience = c.PublicURL + "/mcp"

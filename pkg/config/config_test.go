@@ -54,6 +54,9 @@ func TestLoad(t *testing.T) {
 		if got, err = Load(env(append(good, "TOOLHOST_AUDIENCE", "tools")...)); err != nil || got.OAuth.Audience != "tools" {
 			t.Errorf("got %+v, %v", got.OAuth, err)
 		}
+		if _, err := Load(env(append(good, "TOOLHOST_PUBLIC_URL", "http://t.example")...)); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "TOOLHOST_PUBLIC_URL is not an https URL") {
+			t.Errorf("tokens in clear: %v", err)
+		}
 		for _, name := range []string{"TOOLHOST_ISSUER", "TOOLHOST_PUBLIC_URL"} {
 			if _, err := Load(env(append(good, name, "")...)); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), name) {
 				t.Errorf("without %s: %v", name, err)
