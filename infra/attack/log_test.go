@@ -20,7 +20,7 @@ var poison = []string{
 	"x\r\ntime=2026-12-01T08:00:00Z level=ERROR msg=" + forged + "\r\n",
 	"\x1b[2J\x1b[31m" + forged + "\x1b]0;title\x07", "\x00" + forged, "\u2028" + forged + "\u2029", "\u0085" + forged, "\u202e" + forged, "\b\b\b" + forged,
 	`","msg":"` + forged + `","x":"`, "%s%n%x%!d(" + forged + ")", "${jndi:ldap://127.0.0.1:1/" + forged + "}", "<script>" + forged + "</script>", "'; DROP TABLE tasks; -- " + forged,
-	strings.Repeat(forged+" ", 5000),
+	strings.Repeat(forged+" ", 5000/smaller),
 }
 
 // TestLogInjection puts lines of a log, and what a terminal obeys, wherever a

@@ -2,4 +2,7 @@
 
 package attack
 
-const raced = false
+const (
+	raced   = false
+	smaller = 1
+)
