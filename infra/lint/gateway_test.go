@@ -2,6 +2,7 @@ package lint
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -92,14 +93,30 @@ func TestTemplateAnswers(t *testing.T) { // R-V2, R-V5, case 3
 		equal(t, name+" challenge", got, "'"+r.Challenge("", "", nil)+"'")
 		equal(t, name+" denial", answers.at("ACCESS_DENIED", "responseParameters", "gatewayresponse.header.WWW-Authenticate", "!If", 1).text(),
 			"context.authorizer."+apigw.ContextChallenge)
+		// A path that is not there; with a token API Gateway has another name for it, and
+		// would say the token back.
+		for _, kind := range []string{"MISSING_AUTHENTICATION_TOKEN", "INVALID_SIGNATURE"} {
+			nothing := answers.at(kind)
+			equal(t, name+" "+kind, nothing.at("statusCode", "!If", 0).text()+" "+nothing.at("statusCode", "!If", 2).text(), "HasIAM 404")
+			if text := nothing.at("responseTemplates", "application/json", "!If", 2).text(); !strings.Contains(text, "the MCP endpoint is /mcp") { // case 27
+				t.Errorf("%s %s: %s", name, kind, text)
+			}
+		}
+		if text := answers.at("REQUEST_TOO_LARGE", "responseTemplates", "application/json").text(); !strings.Contains(text, fmt.Sprint(limits.MaxBody)) { // R-H5
+			t.Errorf("%s does not name the limit: %s", name, text)
+		}
+		if answers.at("DEFAULT_4XX").v == nil || answers.at("DEFAULT_5XX").v == nil {
+			t.Errorf("%s leaves answers to API Gateway, whose texts no client of MCP reads", name)
+		}
 		for kind, answer := range answers.members() {
+			equal(t, name+" "+kind+" can be read by a page", answer.at("responseParameters", "gatewayresponse.header.Access-Control-Allow-Origin").text(), "'*'")
 			texts := []tree{answer.at("responseTemplates", "application/json")}
 			if either := texts[0].at("!If"); either.v != nil {
 				texts = []tree{either.at(1), either.at(2)}
 			}
 			for _, text := range texts {
 				var m struct{ Error struct{ Code int } }
-				if err := json.Unmarshal([]byte(text.text()), &m); err != nil || m.Error.Code == 0 {
+				if err := json.Unmarshal([]byte(text.text()), &m); err != nil || m.Error.Code == 0 || strings.Contains(text.text(), "$context.error") {
 					t.Errorf("%s %s: %s, %v", name, kind, text.text(), err)
 				}
 			}

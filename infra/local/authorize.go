@@ -78,7 +78,7 @@ func deny(w http.ResponseWriter, status int, challenge, message string) {
 	}
 	w.WriteHeader(status)
 	code := -32600
-	if status == http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError {
 		code = -32603
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "error": map[string]any{"code": code, "message": message}})

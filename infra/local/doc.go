@@ -13,8 +13,8 @@
 // requests and tools are cancelled, what was running is released for the next
 // start, and the directory is let go of.
 //
-// It is not API Gateway: it has no throttling, no authorizers and no timeouts
-// but the functions' own, and its stage does not show in the path, as behind a
-// custom domain. TLS, IAM, and a function's freezing between invocations are not
+// It is not API Gateway: it asks the authorizer as that does, and gives the
+// template's answers, but it has no throttling and no timeouts but the functions'
+// own, and its stage does not show in the path, as behind a custom domain. TLS, IAM, and a function's freezing between invocations are not
 // imitated either; a tool that ignores its context goes on until the process ends.
 package local

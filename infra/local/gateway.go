@@ -21,6 +21,7 @@ import (
 
 	"toolhost/pkg/apigw"
 	"toolhost/pkg/clock"
+	"toolhost/pkg/limits"
 )
 
 const (
@@ -58,9 +59,9 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {
-			refuse(w, http.StatusRequestEntityTooLarge, "Request Too Long")
+			deny(w, http.StatusRequestEntityTooLarge, "", fmt.Sprintf("the request body is larger than %d bytes", limits.MaxBody))
 		} else {
-			refuse(w, http.StatusBadRequest, "Bad Request") // cut short; perhaps the client has gone
+			deny(w, http.StatusBadRequest, "", "the gateway refuses the request") // cut short; perhaps the client has gone
 		}
 		return
 	}
@@ -80,7 +81,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, err := f(ctx, raw)
 	if err != nil {
 		g.log.Error("the function failed", "error", err)
-		refuse(w, http.StatusBadGateway, "Internal server error")
+		deny(w, http.StatusBadGateway, "", "internal error")
 		return
 	}
 	defer answer.Close()
@@ -144,7 +145,7 @@ func pass(w http.ResponseWriter, answer *apigw.Answer) error {
 	in := bufio.NewReaderSize(answer, maxPrelude)
 	head, err := prelude(in, answer.ContentType())
 	if err != nil {
-		refuse(w, http.StatusBadGateway, "Internal server error")
+		deny(w, http.StatusBadGateway, "", "internal error")
 		return err
 	}
 	for k, v := range head.MultiValueHeaders {
@@ -214,11 +215,4 @@ func prelude(in *bufio.Reader, contentType string) (head, error) {
 		return h, fmt.Errorf("the prelude's status is %d", h.StatusCode)
 	}
 	return h, nil
-}
-
-// refuse answers as API Gateway itself does.
-func refuse(w http.ResponseWriter, status int, message string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"message": message})
 }

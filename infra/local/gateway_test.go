@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 	"toolhost/pkg/apigw"
 	"toolhost/pkg/clock"
+	"toolhost/pkg/limits"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -201,7 +203,8 @@ func TestGateway(t *testing.T) {
 	})
 	t.Run("over API Gateway's limit", func(t *testing.T) {
 		s := through(t, func(context.Context, json.RawMessage) (*apigw.Answer, error) { panic("invoked") })
-		response, _ := fetch(t, post(t, s.URL, strings.Repeat("x", maxRequest+1)))
+		response, body := fetch(t, post(t, s.URL, strings.Repeat("x", maxRequest+1)))
 		want(t, "status", response.StatusCode, http.StatusRequestEntityTooLarge)
+		want(t, "the limit is named", strings.Contains(body, strconv.Itoa(limits.MaxBody)), true)
 	})
 }
