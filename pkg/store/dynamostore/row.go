@@ -145,11 +145,13 @@ func encode(op string, t task.Task, nonce string) (item, error) {
 	return it, fault.Wrap(fault.Internal, op, err)
 }
 
-// decode reads a task's item. fault.Invalid if its format is not known, so that
-// the reader can say so; fault.Internal if it is damaged.
+// decode reads a task's item. fault.Internal if it is damaged, or of a format that
+// is not known: of a version of this code that is newer, most likely, and deployed
+// beside this one. No caller is told, since whose it is is not known either; its
+// message comes back until a process of that version gets it.
 func decode(op string, it item) (task.Task, error) {
 	if err := checkFormat(op, it); err != nil {
-		return task.Task{}, err
+		return task.Task{}, fault.Wrap(fault.Internal, op, err)
 	}
 	var r row
 	if err := attributevalue.UnmarshalMap(it, &r); err != nil {

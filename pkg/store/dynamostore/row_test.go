@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,17 +47,17 @@ func TestDecode(t *testing.T) {
 		}
 		return it
 	}
-	t.Run("an_unknown_format_is_invalid_and_says_so", func(t *testing.T) {
+	t.Run("an_unknown_format_is_for_the_log_alone", func(t *testing.T) {
 		for _, v := range []types.AttributeValue{raw("2"), raw("0"), raw("1.5"), text("1"), nil, &types.AttributeValueMemberNULL{Value: true}} {
 			_, err := decode("test", with(attrFormat, v))
-			if !fault.Is(err, fault.Invalid) || fault.Message(err) == "" {
+			if !fault.Is(err, fault.Internal) || fault.Message(err) != "" || !strings.Contains(err.Error(), "format") { // R-V4, R-G7
 				t.Errorf("%v: got %v", v, err)
 			}
 		}
 	})
-	t.Run("a_later_format_is_invalid_whatever_else_it_holds", func(t *testing.T) {
+	t.Run("a_later_format_is_that_whatever_else_it_holds", func(t *testing.T) {
 		_, err := decode("test", item{attrFormat: raw("7"), "status": raw("9")})
-		if !fault.Is(err, fault.Invalid) {
+		if !fault.Is(err, fault.Internal) || !strings.Contains(err.Error(), "format 7") {
 			t.Fatalf("got %v", err)
 		}
 	})

@@ -96,11 +96,11 @@ func TestSave(t *testing.T) {
 			t.Fatalf("got %+v, %v", saved, err)
 		}
 	})
-	t.Run("a_stored_task_of_another_format_is_invalid", func(t *testing.T) {
+	t.Run("a_stored_task_of_another_format_is_left_alone", func(t *testing.T) {
 		v, it := sample(t)
 		it[attrFormat] = raw("2")
 		s := New(fakeAPI{put: func(*dynamodb.PutItemInput) error { return &types.ConditionalCheckFailedException{Item: it} }}, "table", Options{})
-		if _, err := s.Save(t.Context(), v); !fault.Is(err, fault.Invalid) {
+		if _, err := s.Save(t.Context(), v); !fault.Is(err, fault.Internal) {
 			t.Fatalf("got %v", err)
 		}
 	})
