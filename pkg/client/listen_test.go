@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"toolhost/infra/conformance/fixtures"
@@ -62,14 +63,16 @@ func TestListen(t *testing.T) {
 		"of_old_news_changes_nothing":               {[]reply{stream(agreed, told(strings.Replace(works, "08:00:01", "07:59:00", 1)), told(done), ended)}, "listen"},
 	} {
 		t.Run(name, func(t *testing.T) { // R-L1, R-L4, R-L6
-			c, s := listening(client.Options{Clock: hasty{}}, append([]reply{result(works)}, scripted.replies...)...)
-			got, err := c.Wait(t.Context(), "1", client.Watch{})
-			if err != nil || text(t, got) != "done" {
-				t.Errorf("got %s, %v", got, err)
-			}
-			if got := s.short(); got != "get "+scripted.want {
-				t.Errorf("requests %q, want %q", got, "get "+scripted.want)
-			}
+			synctest.Test(t, func(t *testing.T) { // no poll is due before all else has happened
+				c, s := listening(client.Options{}, append([]reply{result(works)}, scripted.replies...)...)
+				got, err := c.Wait(t.Context(), "1", client.Watch{})
+				if err != nil || text(t, got) != "done" {
+					t.Errorf("got %s, %v", got, err)
+				}
+				if got := s.short(); got != "get "+scripted.want {
+					t.Errorf("requests %q, want %q", got, "get "+scripted.want)
+				}
+			})
 		})
 	}
 
