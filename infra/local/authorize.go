@@ -54,7 +54,7 @@ func (a *authorizer) admit(ctx context.Context, w http.ResponseWriter, event *ev
 	s := answer.PolicyDocument.Statement[0]
 	if s.Effect != "Allow" || !slices.Contains(s.Action, "execute-api:Invoke") {
 		challenge, _ := answer.Context[apigw.ContextChallenge].(string)
-		deny(w, http.StatusForbidden, challenge, "the token does not allow this request")
+		deny(w, http.StatusForbidden, challenge, "this caller may not make this request")
 		return false
 	}
 	event.RequestContext.Authorizer = map[string]any{"principalId": answer.PrincipalID, "integrationLatency": 1}
