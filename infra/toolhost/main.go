@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"os/signal"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"toolhost/pkg/auth"
 	"toolhost/pkg/client"
 )
 
@@ -95,8 +95,8 @@ func (c *cli) client(answerer client.Answerer) (*client.Client, error) {
 	o := client.Options{Name: "toolhost", Version: "1", Answerer: answerer}
 	// Not a flag: other programs can read those.
 	if token := os.Getenv("TOOLHOST_TOKEN"); token != "" {
-		if u.Scheme == "http" && !isLocal(u.Hostname()) {
-			return nil, usagef("TOOLHOST_TOKEN would go to %s in clear; use https", u.Host)
+		if err := auth.CheckURL(c.URL); err != nil {
+			return nil, usagef("TOOLHOST_TOKEN is not sent to %s, which %w", c.URL, err)
 		}
 		o.HTTP = &http.Client{Transport: bearer(token), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
@@ -112,11 +112,6 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+string(b))
 	return http.DefaultTransport.RoundTrip(r)
-}
-
-func isLocal(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // command is how this program is called for something about the same endpoint.
