@@ -108,8 +108,13 @@ func (h *handler) admits(w http.ResponseWriter, r *http.Request) bool {
 		refuse(w, http.StatusMethodNotAllowed, "send one JSON-RPC message by POST")
 		return false
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		refuse(w, http.StatusUnsupportedMediaType, "the Content-Type must be application/json")
+	media, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if charset := parameters["charset"]; err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		refuse(w, http.StatusUnsupportedMediaType, "the Content-Type must be application/json, in UTF-8")
+		return false
+	}
+	if coding := strings.Join(r.Header.Values("Content-Encoding"), ","); coding != "" && !strings.EqualFold(coding, "identity") {
+		refuse(w, http.StatusUnsupportedMediaType, "the body must not be packed: send it without a Content-Encoding")
 		return false
 	}
 	return true

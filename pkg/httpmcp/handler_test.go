@@ -97,6 +97,9 @@ func TestStatus(t *testing.T) {
 	}{
 		{"a result", list(), 200, `"tools":[]`},
 		{"a media type with a charset", with(list(), "Content-Type", "application/json; charset=utf-8"), 200, ""},
+		{"another charset", with(list(), "Content-Type", "application/json; charset=utf-16"), 415, "UTF-8"},
+		{"a packed body", with(list(), "Content-Encoding", "gzip"), 415, "without a Content-Encoding"},
+		{"a body that says it is not packed", with(list(), "Content-Encoding", "identity"), 200, ""},
 		{"another media type", with(list(), "Content-Type", "text/plain"), 415, "application/json"},
 		{"no media type", with(list(), "Content-Type", ""), 415, ""},
 		{"GET", httptest.NewRequest("GET", "http://127.0.0.1/mcp", nil), 405, "Allow: POST"},

@@ -53,5 +53,6 @@ func share(h http.Header, origin string, asked []string) {
 		}
 	}
 	h.Set("Access-Control-Allow-Headers", strings.Join(allowed, ", "))
+	h.Set("Access-Control-Max-Age", "7200") // as long as browsers keep it
 	h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, Retry-After")
 }

@@ -48,7 +48,8 @@ func parse(body []byte) (m Message, _ *Error) {
 		}
 		m.ID = id
 	}
-	if string(members["jsonrpc"]) != `"2.0"` {
+	var version string
+	if json.Unmarshal(members["jsonrpc"], &version) != nil || version != "2.0" {
 		return m, Errorf(CodeInvalidRequest, `jsonrpc must be "2.0"`)
 	}
 	method := members["method"]

@@ -22,6 +22,8 @@ func TestParse(t *testing.T) {
 		{"a request with a string id, kept as written", `{"id":"\u0061"` + tail, 0, `"\u0061"`},
 		{"a huge integer id is kept digit by digit", `{"id":123456789012345678901234567890` + tail, 0, `123456789012345678901234567890`},
 		{"a notification has no id", `{"jsonrpc":"2.0","method":"m"}`, 0, ``},
+		{"a version is a string, however it is written", `{"id":1,"jsonrpc":"2\u002e0","method":"m"}`, 0, `1`},
+		{"a version that is a number", `{"id":1,"jsonrpc":2.0,"method":"m"}`, jsonrpc.CodeInvalidRequest, `1`},
 		{"names are case-sensitive", `{"id":1,"JSONRPC":"2.0","method":"m"}`, jsonrpc.CodeInvalidRequest, `1`},
 		{"white space around the message is fine", " \n{\"id\":1" + tail + "\n", 0, `1`},
 
